@@ -1,0 +1,1 @@
+"""unmask: BERT, end to end, on the machine you have."""

@@ -1,0 +1,1 @@
+"""What a person asks for: fill masks, follow sentences, take features, score words."""

@@ -1,0 +1,47 @@
+"""The command `unmask`: one table, verb -> function. Only flags, progress and printing live here; the work is in the package."""
+
+import sys
+from collections.abc import Callable
+from typing import Any
+
+import typer
+
+from unmask.errors import InputError
+
+VERBS: dict[str, Callable[..., Any]] = {}
+GROUPS: dict[str, dict[str, Callable[..., Any]]] = {}
+
+
+def build() -> typer.Typer:
+    """The whole command as typer sees it."""
+    app = typer.Typer(
+        name="unmask",
+        help="BERT, end to end, on the machine you have.",
+        add_completion=False,
+        no_args_is_help=True,
+        pretty_exceptions_enable=False,
+        context_settings={"help_option_names": ["-h", "--help"]},
+    )
+    for name, function in VERBS.items():
+        app.command(name)(function)
+    for name, verbs in GROUPS.items():
+        group = typer.Typer(no_args_is_help=True)
+        for verb_name, function in verbs.items():
+            group.command(verb_name)(function)
+        app.add_typer(group, name=name, help=GROUP_HELP[name])
+    return app
+
+
+GROUP_HELP = {"vocab": "Learn a WordPiece vocabulary, or check one against text."}
+
+
+def main() -> None:
+    """Runs the command; bad input is one line and status 2, an interruption is status 130."""
+    try:
+        build()()
+    except InputError as error:
+        print(f"unmask: {error}", file=sys.stderr)
+        raise SystemExit(2) from None
+    except KeyboardInterrupt:
+        print("unmask: interrupted", file=sys.stderr)
+        raise SystemExit(130) from None

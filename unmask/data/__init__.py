@@ -1,0 +1,1 @@
+"""Pieces -> batches: the token store, sentence pairs, masking, and ragged batches. numpy only."""

@@ -1,0 +1,1 @@
+"""Text -> pieces: documents and sentences, vocabularies, the WordPiece tokenizer, Chinese words."""

@@ -1,0 +1,1 @@
+"""A model that learns: optimisers, schedules, the one loop, checkpoints for exact resume, the journal."""
