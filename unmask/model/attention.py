@@ -1,0 +1,92 @@
+"""Self-attention over a ragged batch: sequences of equal length lie side by side and are attended to as one stack.
+
+In: queries, keys and values of all tokens, (T, 3D). Out: what each token gathered from its own sequence, (T, D).
+"""
+
+import math
+from typing import Any
+
+import torch
+import torch.nn.functional as F
+from torch import Tensor
+
+from unmask.model.dropout import Chance, scale, threshold
+
+Stacks = tuple[tuple[int, int], ...]  # (sequences, length) of each run of equal lengths
+CACHED_NUMBERS = 1 << 18  # attention probabilities worked on at a time: 1 MB stays in a core's cache
+
+
+def attend(
+    qkv: Tensor, stacks: Stacks, heads: int, *, causal: bool = False, rate: float = 0.0, chance: Chance | None = None, place: int = 0
+) -> Tensor:
+    """Every token looks at all tokens of its own sequence (or, if causal, at those up to itself)."""
+    level = threshold(rate) if chance is not None else 0
+    gathered = []
+    for number, (rows, (count, length)) in enumerate(zip(qkv.split([n * s for n, s in stacks]), stacks, strict=True)):
+        q, k, v = rows.view(count, length, 3, heads, -1).permute(2, 0, 3, 1, 4)  # (n, H, S, K) each
+        if level and chance is not None:
+            keep = chance.keep(place + (number << 16), (count, heads, length, length), level, qkv.device)
+            context = _DroppedAttention.apply(q, k, v, keep, scale(level), causal)
+        else:
+            context = F.scaled_dot_product_attention(q, k, v, is_causal=causal)
+        gathered.append(context.transpose(1, 2).reshape(count * length, -1))  # (n·S, D)
+    return gathered[0] if len(gathered) == 1 else torch.cat(gathered)
+
+
+def attention_maps(qkv: Tensor, stacks: Stacks, heads: int, *, causal: bool = False) -> list[Tensor]:
+    """The attention probabilities themselves, one (n, H, S, S) for each stack."""
+    maps = []
+    for rows, (count, length) in zip(qkv.split([n * s for n, s in stacks]), stacks, strict=True):
+        q, k, _ = rows.view(count, length, 3, heads, -1).permute(2, 0, 3, 1, 4)
+        maps.append(_probabilities(q, k, causal))
+    return maps
+
+
+def _probabilities(q: Tensor, k: Tensor, causal: bool) -> Tensor:
+    scores = (q @ k.transpose(-2, -1)).mul_(1 / math.sqrt(q.shape[-1]))  # (n, H, S, S)
+    if causal:
+        hidden = torch.ones(q.shape[-2], q.shape[-2], dtype=torch.bool, device=q.device).triu(1)
+        scores.masked_fill_(hidden, -math.inf)
+    return torch.softmax(scores, -1)
+
+
+class _DroppedAttention(torch.autograd.Function):
+    """Attention with dropout on its probabilities, a few sequences at a time so that they stay in the cache.
+
+    The probabilities are computed again in the backward pass: the products are a few per cent of a layer's work,
+    and (n, H, S, S) is by far the largest thing a layer would have to keep.
+    """
+
+    @staticmethod
+    def forward(ctx: Any, q: Tensor, k: Tensor, v: Tensor, keep: Tensor, scale: float, causal: bool) -> Tensor:
+        ctx.save_for_backward(q, k, v, keep)
+        ctx.scale, ctx.causal = scale, causal
+        count, heads, length, width = q.shape
+        context = q.new_empty(count, length, heads, width)
+        for part in _parts(keep):
+            dropped = _probabilities(q[part], k[part], causal).mul_(keep[part]).mul_(scale)
+            context[part] = (dropped @ v[part]).transpose(1, 2)
+        return context.transpose(1, 2)
+
+    @staticmethod
+    def backward(ctx: Any, gradient: Tensor) -> tuple[Tensor | None, ...]:  # type: ignore[override]
+        q, k, v, keep = ctx.saved_tensors
+        count, heads, length, width = q.shape
+        qkv_gradient = q.new_empty(count, length, 3, heads, width)
+        to_q, to_k, to_v = qkv_gradient.permute(2, 0, 3, 1, 4)
+        for part in _parts(keep):
+            probabilities = _probabilities(q[part], k[part], ctx.causal)
+            weight = keep[part] * ctx.scale
+            arriving = gradient[part]
+            to_v[part] = (probabilities * weight).transpose(-2, -1) @ arriving
+            back = (arriving @ v[part].transpose(-2, -1)).mul_(weight)
+            back = back.sub_((back * probabilities).sum(-1, keepdim=True)).mul_(probabilities).mul_(1 / math.sqrt(width))
+            to_q[part] = back @ k[part]
+            to_k[part] = back.transpose(-2, -1) @ q[part]
+        return to_q, to_k, to_v, None, None, None
+
+
+def _parts(keep: Tensor) -> list[slice]:
+    """Slices of the sequences such that each slice's probabilities fit in the cache."""
+    step = max(1, CACHED_NUMBERS // keep[0].numel())
+    return [slice(start, start + step) for start in range(0, len(keep), step)]

@@ -1,0 +1,95 @@
+"""The bidirectional encoder of Devlin et al. (2018): a ragged batch in, one vector for each token out."""
+
+from dataclasses import dataclass
+
+import torch
+from torch import Tensor, nn
+from torch.utils.checkpoint import checkpoint
+
+from unmask.data.ragged import Ragged
+from unmask.errors import InputError
+from unmask.model.attention import Stacks
+from unmask.model.config import BertConfig
+from unmask.model.dropout import Chance
+from unmask.model.layers import Embeddings, Layer
+
+
+@dataclass(frozen=True)
+class Encoded:
+    """What the encoder says of a batch, in the batch's own order (shortest sequence first)."""
+
+    hidden: Tensor  # (T, D) the last layer
+    pooled: Tensor | None  # (B, D) the pooler over each [CLS]
+    starts: Tensor  # (B,) where each [CLS] is
+    stacks: Stacks  # runs of equal length
+    words: Tensor  # (V, D) the word embeddings, which the masked-word head shares
+    layers: tuple[Tensor, ...] = ()  # (T, D) each: embeddings, then every layer, on request
+    attention: tuple[list[Tensor], ...] = ()  # every layer's maps, (n, H, S, S) for each stack, on request
+
+
+class Bert(nn.Module):
+    """The encoder.
+
+    >>> from unmask.data.ragged import pack
+    >>> bert = Bert(BertConfig.named("tiny", vocabulary_size=100))
+    >>> bert(pack([[2, 7, 3], [2, 8, 9, 3]])).hidden.shape
+    torch.Size([7, 128])
+    """
+
+    def __init__(self, config: BertConfig, seed: int = 0) -> None:
+        super().__init__()
+        self.config = config
+        self.embeddings = Embeddings(config)
+        self.layers = nn.ModuleList(Layer(config, number) for number in range(config.layers))
+        self.pooler = nn.Linear(config.width, config.width) if config.pooler else None
+        self.recompute = False  # keep only each layer's input and compute the layer again in the backward pass
+        initialise(self, config.initial_deviation, seed)
+
+    def forward(
+        self,
+        batch: Ragged,
+        *,
+        chance: Chance | None = None,
+        causal: bool = False,
+        keep_layers: bool = False,
+        keep_attention: bool = False,
+    ) -> Encoded:
+        """Encodes a batch; with `chance` it drops out as in training, and `causal` hides what comes after."""
+        self._check(batch)
+        device = self.embeddings.words.weight.device
+        ids, segments, positions, starts = (
+            torch.from_numpy(part).to(device, non_blocking=True)
+            for part in (batch.ids, batch.segments, batch.positions, batch.starts)
+        )
+        x = self.embeddings(ids, segments, positions, chance)  # (T, D)
+        layers, attention = [x], []
+        for layer in self.layers:
+            if keep_attention:
+                attention.append(layer.maps(x, batch.stacks, causal))
+            if self.recompute and torch.is_grad_enabled():
+                x = checkpoint(layer, x, batch.stacks, chance, causal, use_reentrant=False, preserve_rng_state=False)
+            else:
+                x = layer(x, batch.stacks, chance, causal)
+            layers.append(x)
+        pooled = torch.tanh(self.pooler(x[starts])) if self.pooler is not None else None  # (B, D)
+        kept = tuple(layers) if keep_layers else ()
+        return Encoded(x, pooled, starts, batch.stacks, self.embeddings.words.weight, kept, tuple(attention))
+
+    def _check(self, batch: Ragged) -> None:
+        longest = int(batch.lengths.max(initial=0))
+        if longest > self.config.positions:
+            raise InputError(
+                f"a sequence of {longest} pieces",
+                wanted=f"at most {self.config.positions}, the positions of this model",
+                do="cut the text or give it in parts",
+            )
+
+
+def initialise(module: nn.Module, deviation: float, seed: int) -> None:
+    """Fresh weights: normal with the given deviation, biases zero, norms one; a function of the seed alone."""
+    generator = torch.Generator().manual_seed(seed)
+    for part in module.modules():
+        if isinstance(part, nn.Linear | nn.Embedding):
+            nn.init.normal_(part.weight, std=deviation, generator=generator)
+        if isinstance(part, nn.Linear) and part.bias is not None:
+            nn.init.zeros_(part.bias)

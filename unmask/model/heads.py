@@ -1,0 +1,162 @@
+"""What is read off the encoder: masked words, next sentence, classes, values, tags, spans, choices, embeddings.
+
+A head takes what the encoder said of a batch (`Encoded`) and gives logits, or vectors, in the batch's own order.
+"""
+
+from typing import Any
+
+import torch
+import torch.nn.functional as F
+from torch import Tensor, nn
+
+from unmask.data.ragged import Ragged
+from unmask.model.bert import Bert, Encoded, initialise
+from unmask.model.config import BertConfig
+from unmask.model.dropout import Chance, drop
+from unmask.model.layers import ACTIVATIONS
+
+HEAD_PLACE = 1 << 12  # where the heads' dropouts are counted from, beyond any layer's
+
+
+class MaskedWords(nn.Module):
+    """The masked-word head: a transform, then the word embeddings themselves as the decoder."""
+
+    def __init__(self, config: BertConfig) -> None:
+        super().__init__()
+        self.transform = nn.Linear(config.width, config.width)
+        self.norm = nn.LayerNorm(config.width, config.norm_epsilon)
+        self.bias = nn.Parameter(torch.zeros(config.vocabulary_size))
+        self.activation = config.activation
+
+    def states(self, hidden: Tensor) -> Tensor:
+        """The transformed states of the chosen tokens, one product away from logits."""  # (M, D) -> (M, D)
+        return self.norm(ACTIVATIONS[self.activation](self.transform(hidden)))  # type: ignore[no-any-return]
+
+    def forward(self, encoded: Encoded, positions: Tensor | None = None) -> Tensor:
+        """Logits over the vocabulary, for the given positions or for all tokens."""  # (M, V)
+        hidden = encoded.hidden if positions is None else encoded.hidden[positions]
+        return F.linear(self.states(hidden), encoded.words, self.bias)
+
+
+class NextSentence(nn.Module):
+    """Does B follow A? Column 0 says yes, column 1 says no, as published."""
+
+    def __init__(self, config: BertConfig) -> None:
+        super().__init__()
+        self.classifier = nn.Linear(config.width, 2)
+
+    def forward(self, encoded: Encoded) -> Tensor:
+        """Two logits for each sequence."""  # (B, 2)
+        return self.classifier(_pooled(encoded))  # type: ignore[no-any-return]
+
+
+class Pretraining(nn.Module):
+    """Both heads of pretraining."""
+
+    def __init__(self, config: BertConfig) -> None:
+        super().__init__()
+        self.words = MaskedWords(config)
+        self.next = NextSentence(config)
+
+    def forward(self, encoded: Encoded, positions: Tensor | None = None) -> tuple[Tensor, Tensor]:
+        """Masked-word logits and next-sentence logits."""  # (M, V), (B, 2)
+        return self.words(encoded, positions), self.next(encoded)
+
+
+class Classes(nn.Module):
+    """One score for each class from the pooled [CLS]; with one output it is regression, or the score of a choice."""
+
+    def __init__(self, config: BertConfig, outputs: int) -> None:
+        super().__init__()
+        self.rate = config.dropout
+        self.classifier = nn.Linear(config.width, outputs)
+
+    def forward(self, encoded: Encoded, chance: Chance | None = None) -> Tensor:
+        """A row of scores for each sequence."""  # (B, outputs)
+        return self.classifier(drop(_pooled(encoded), self.rate, chance, HEAD_PLACE))  # type: ignore[no-any-return]
+
+
+class Tokens(nn.Module):
+    """One score for each tag and token."""
+
+    def __init__(self, config: BertConfig, outputs: int) -> None:
+        super().__init__()
+        self.rate = config.dropout
+        self.classifier = nn.Linear(config.width, outputs)
+
+    def forward(self, encoded: Encoded, chance: Chance | None = None) -> Tensor:
+        """A row of scores for each token."""  # (T, outputs)
+        return self.classifier(drop(encoded.hidden, self.rate, chance, HEAD_PLACE))  # type: ignore[no-any-return]
+
+
+class Span(nn.Module):
+    """How well an answer could begin (column 0) or end (column 1) at each token."""
+
+    def __init__(self, config: BertConfig) -> None:
+        super().__init__()
+        self.classifier = nn.Linear(config.width, 2)
+
+    def forward(self, encoded: Encoded) -> Tensor:
+        """Two scores for each token."""  # (T, 2)
+        return self.classifier(encoded.hidden)  # type: ignore[no-any-return]
+
+
+class Embedding(nn.Module):
+    """One vector for each sequence: the mean or maximum of its tokens, or its [CLS]."""
+
+    def __init__(self, pooling: str = "mean") -> None:
+        super().__init__()
+        self.pooling = pooling
+
+    def forward(self, encoded: Encoded) -> Tensor:
+        """A vector for each sequence, not normalised."""  # (B, D)
+        return pool(encoded.hidden, encoded, self.pooling)
+
+
+class BertWithHead(nn.Module):
+    """An encoder and what is read off it."""
+
+    def __init__(self, bert: Bert, head: nn.Module) -> None:
+        super().__init__()
+        self.bert, self.head = bert, head
+
+    def forward(self, batch: Ragged, **options: Any) -> Any:
+        """The head's answer for a batch."""
+        return self.head(self.bert(batch), **options)
+
+
+def make_head(name: str, config: BertConfig, *, outputs: int = 2, pooling: str = "mean", seed: int = 0) -> nn.Module:
+    """A head by its name, with fresh weights."""
+    head = HEADS[name](config, outputs, pooling)
+    initialise(head, config.initial_deviation, seed)
+    return head
+
+
+HEADS = {
+    "pretraining": lambda config, outputs, pooling: Pretraining(config),
+    "masked_words": lambda config, outputs, pooling: MaskedWords(config),
+    "next_sentence": lambda config, outputs, pooling: NextSentence(config),
+    "classes": lambda config, outputs, pooling: Classes(config, outputs),
+    "regression": lambda config, outputs, pooling: Classes(config, 1),
+    "tokens": lambda config, outputs, pooling: Tokens(config, outputs),
+    "span": lambda config, outputs, pooling: Span(config),
+    "choice": lambda config, outputs, pooling: Classes(config, 1),
+    "embedding": lambda config, outputs, pooling: Embedding(pooling),
+}
+
+
+def pool(rows: Tensor, encoded: Encoded, pooling: str) -> Tensor:
+    """One vector for each sequence from one for each token, by mean, maximum or [CLS]."""  # (T, D) -> (B, D)
+    if pooling == "cls":
+        return rows[encoded.starts]
+    stacks = rows.split([count * length for count, length in encoded.stacks])
+    shaped = [part.view(count, length, -1) for part, (count, length) in zip(stacks, encoded.stacks, strict=True)]
+    return torch.cat([POOLINGS[pooling](part) for part in shaped])
+
+
+POOLINGS = {"mean": lambda part: part.mean(1), "max": lambda part: part.amax(1)}
+
+
+def _pooled(encoded: Encoded) -> Tensor:
+    assert encoded.pooled is not None, "this head reads the pooler, and the encoder has none"
+    return encoded.pooled

@@ -1,0 +1,93 @@
+"""The parts of the encoder: embeddings, the feed-forward part, and the post-norm layer of Vaswani et al. (2017) as BERT uses it.
+
+Everything here works on the tokens of a whole ragged batch, (T, D); only attention knows where a sequence ends.
+"""
+
+from collections.abc import Callable
+from typing import Any
+
+import torch
+import torch.nn.functional as F
+from torch import Tensor, nn
+
+from unmask.model.attention import Stacks, attend, attention_maps
+from unmask.model.config import BertConfig
+from unmask.model.dropout import Chance, drop, drop_add
+
+
+def _gelu_new(x: Tensor) -> Tensor:
+    return F.gelu(x, approximate="tanh")
+
+
+ACTIVATIONS: dict[str, Callable[[Tensor], Tensor]] = {"gelu": F.gelu, "gelu_new": _gelu_new, "relu": F.relu}
+
+
+class Embeddings(nn.Module):
+    """Word + position + segment, normalised."""
+
+    def __init__(self, config: BertConfig) -> None:
+        super().__init__()
+        self.words = nn.Embedding(config.vocabulary_size, config.width)
+        self.positions = nn.Embedding(config.positions, config.width)
+        self.segments = nn.Embedding(config.segments, config.width)
+        self.norm = nn.LayerNorm(config.width, config.norm_epsilon)
+        self.rate = config.dropout
+
+    def forward(self, ids: Tensor, segments: Tensor, positions: Tensor, chance: Chance | None = None) -> Tensor:
+        """One vector for each token."""  # (T,) x 3 -> (T, D)
+        summed = self.words(ids) + self.segments(segments) + self.positions(positions)
+        return drop(self.norm(summed), self.rate, chance, place=0)
+
+
+class Layer(nn.Module):
+    """One encoder layer: attention, then a feed-forward part, each added to its input and normalised."""
+
+    def __init__(self, config: BertConfig, number: int) -> None:
+        super().__init__()
+        self.qkv = nn.Linear(config.width, 3 * config.width)  # one product in place of three
+        self.attention_out = nn.Linear(config.width, config.width)
+        self.attention_norm = nn.LayerNorm(config.width, config.norm_epsilon)
+        self.up = nn.Linear(config.width, config.feed_forward)
+        self.down = nn.Linear(config.feed_forward, config.width)
+        self.output_norm = nn.LayerNorm(config.width, config.norm_epsilon)
+        self.heads, self.activation = config.heads, config.activation
+        self.rate, self.attention_rate = config.dropout, config.attention_dropout
+        self.place = 3 * number + 1  # of this layer's three dropouts among the model's
+
+    def forward(self, x: Tensor, stacks: Stacks, chance: Chance | None = None, causal: bool = False) -> Tensor:
+        """The hidden states after this layer."""  # (T, D) -> (T, D)
+        qkv = self.qkv(x)  # (T, 3D)
+        context = attend(
+            qkv, stacks, self.heads, causal=causal, rate=self.attention_rate, chance=chance, place=self.place
+        )  # (T, D)
+        x = self.attention_norm(drop_add(x, self.attention_out(context), self.rate, chance, self.place + 1))
+        return self.output_norm(drop_add(x, self.feed_forward(x), self.rate, chance, self.place + 2))
+
+    def feed_forward(self, x: Tensor) -> Tensor:
+        """Wide, bent, and narrow again."""  # (T, D) -> (T, D)
+        parts = x, self.up.weight, self.up.bias, self.down.weight, self.down.bias
+        if self.activation == "gelu" and not torch.is_autocast_enabled(x.device.type):
+            narrowed: Tensor = _FeedForward.apply(*parts)
+            return narrowed
+        return self.down(ACTIVATIONS[self.activation](self.up(x)))
+
+    def maps(self, x: Tensor, stacks: Stacks, causal: bool = False) -> list[Tensor]:
+        """What each head of this layer attends to, given the layer's input: (n, H, S, S) for each stack."""
+        return attention_maps(self.qkv(x), stacks, self.heads, causal=causal)
+
+
+class _FeedForward(torch.autograd.Function):
+    """Linear, gelu, linear. Keeps (T, 4D) once, not twice: gelu is computed again in the backward pass."""
+
+    @staticmethod
+    def forward(ctx: Any, x: Tensor, up: Tensor, up_bias: Tensor, down: Tensor, down_bias: Tensor) -> Tensor:
+        wide = F.linear(x, up, up_bias)  # (T, F)
+        ctx.save_for_backward(x, wide, up, down)
+        return F.linear(F.gelu(wide), down, down_bias)
+
+    @staticmethod
+    def backward(ctx: Any, gradient: Tensor) -> tuple[Tensor, ...]:  # type: ignore[override]
+        x, wide, up, down = ctx.saved_tensors
+        to_down = gradient.T @ F.gelu(wide)
+        to_wide = torch.ops.aten.gelu_backward(gradient @ down, wide)
+        return to_wide @ up, to_wide.T @ x, to_wide.sum(0), to_down, gradient.sum(0)
