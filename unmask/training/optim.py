@@ -1,0 +1,70 @@
+"""Optimisers: AdamW as torch keeps it, and LAMB (You et al., 2019) for large batches. Biases and norms are not decayed."""
+
+from collections.abc import Callable, Iterable
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+from torch.optim import AdamW, Optimizer
+
+
+def make_optimiser(
+    name: str, model: nn.Module, *, decay: float = 0.01, betas: tuple[float, float] = (0.9, 0.999), epsilon: float = 1e-6
+) -> Optimizer:
+    """An optimiser by its name; the schedule sets the learning rate before every step."""
+    return OPTIMISERS[name](parameter_groups(model, decay), betas, epsilon)
+
+
+def parameter_groups(model: nn.Module, decay: float) -> list[dict[str, Any]]:
+    """Matrices are decayed, vectors (biases, norms) are not."""
+    learned = [parameter for parameter in model.parameters() if parameter.requires_grad]
+    matrices = [parameter for parameter in learned if parameter.ndim >= 2]
+    vectors = [parameter for parameter in learned if parameter.ndim < 2]
+    groups = [{"params": matrices, "weight_decay": decay}, {"params": vectors, "weight_decay": 0.0}]
+    return [group for group in groups if group["params"]]
+
+
+class Lamb(Optimizer):
+    """Adam whose step for each matrix is scaled to that matrix's own norm; batches of thousands stay stable."""
+
+    def __init__(
+        self, groups: Iterable[dict[str, Any]], lr: float = 1e-3, betas: tuple[float, float] = (0.9, 0.999), eps: float = 1e-6
+    ) -> None:
+        super().__init__(groups, {"lr": lr, "betas": betas, "eps": eps, "weight_decay": 0.0})
+
+    @torch.no_grad()
+    def step(self, closure: Callable[[], float] | None = None) -> None:  # type: ignore[override]
+        """Moves every parameter that has a gradient."""
+        assert closure is None
+        for group in self.param_groups:
+            for parameter in group["params"]:
+                if parameter.grad is not None:
+                    self._move(parameter, group)
+
+    def _move(self, parameter: Tensor, group: dict[str, Any]) -> None:
+        state = self.state[parameter]
+        if not state:
+            state.update(step=torch.zeros(()), exp_avg=torch.zeros_like(parameter), exp_avg_sq=torch.zeros_like(parameter))
+        state["step"] += 1
+        count, (beta1, beta2) = int(state["step"]), group["betas"]
+        mean = state["exp_avg"].lerp_(parameter.grad, 1 - beta1)
+        square = state["exp_avg_sq"].mul_(beta2).addcmul_(parameter.grad, parameter.grad, value=1 - beta2)
+        root = (square / (1 - beta2**count)).sqrt_().add_(group["eps"])
+        update = (mean / (1 - beta1**count)).div_(root).add_(parameter, alpha=group["weight_decay"])
+        parameter.sub_(update * (group["lr"] * trust(parameter, update)))
+
+
+def trust(parameter: Tensor, update: Tensor) -> Tensor:
+    """LAMB's ratio: the parameter's norm over the update's, 1 where either is zero.
+
+    >>> trust(torch.tensor([3.0, 4.0]), torch.tensor([0.0, 10.0]))
+    tensor(0.5000)
+    """
+    ratio = parameter.norm() / update.norm()
+    return torch.where(torch.isfinite(ratio) & (ratio > 0), ratio, torch.ones_like(ratio))
+
+
+OPTIMISERS: dict[str, Callable[[list[dict[str, Any]], tuple[float, float], float], Optimizer]] = {
+    "adamw": lambda groups, betas, epsilon: AdamW(groups, lr=0.0, betas=betas, eps=epsilon, fused=True),
+    "lamb": lambda groups, betas, epsilon: Lamb(groups, betas=betas, eps=epsilon),
+}

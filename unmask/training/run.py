@@ -1,0 +1,115 @@
+"""A training in a folder: it goes on from the folder's last checkpoint, writes its journal, and saves itself as it goes.
+
+Killed at any moment and started again, it ends with the same weights, optimiser state and journal, bit for bit.
+"""
+
+import errno
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from torch import nn
+from torch.optim import Optimizer
+
+from unmask.errors import InputError
+from unmask.files import sync
+from unmask.training import checkpoint
+from unmask.training.checkpoint import Checkpoint
+from unmask.training.journal import Journal
+from unmask.training.loop import Step
+
+Figures = dict[str, float]
+
+
+@dataclass
+class Run:
+    """The folder of a training: `run.jsonl`, `speed.jsonl` and `checkpoints/`."""
+
+    folder: Path
+    model: nn.Module
+    optimiser: Optimizer
+    save_every: float = 60.0  # seconds between checkpoints
+    writes: bool = True  # one process of a distributed run writes, the others only compute
+    step: int = 0  # steps taken so far
+    saved: int = -1  # step of the last checkpoint
+    spent: float = 0.0  # seconds of training so far, earlier sittings included
+    journal: Journal = field(init=False)
+    speed: Journal = field(init=False)
+
+    def __post_init__(self) -> None:
+        self.journal = Journal(self.folder / "run.jsonl")
+        self.speed = Journal(self.folder / "speed.jsonl")
+
+    @property
+    def checkpoints(self) -> Path:
+        """Where the checkpoints are."""
+        return self.folder / "checkpoints"
+
+    def resume(self, note: Callable[[str], None] = lambda _: None) -> None:
+        """Takes up the last good checkpoint, if there is one, and forgets what the journal says of later steps."""
+        found = checkpoint.latest(self.checkpoints, note)
+        if found is not None:
+            checkpoint.restore(found.tensors, self.model, self.optimiser)
+            self.step = self.saved = found.step
+        if self.writes:
+            self.folder.mkdir(parents=True, exist_ok=True)
+            self.journal.cut(found.journal_bytes if found else 0)
+        self.spent = sum(event["seconds"] for event in self.speed.events() if event["step"] <= self.step)
+
+    def save(self) -> None:
+        """Writes a checkpoint of this moment; a full disk ends the run with the last good one kept."""
+        if self.saved == self.step or not self.writes:
+            return
+        try:
+            sync(self.journal.path)
+            tensors = checkpoint.collect(self.model, self.optimiser)
+            checkpoint.save(self.checkpoints, Checkpoint(self.step, self.journal.bytes, tensors))
+        except OSError as error:
+            if error.errno not in (errno.ENOSPC, errno.EDQUOT):
+                raise
+            raise InputError(
+                f"a full disk while saving step {self.step}",
+                wanted=f"room for a checkpoint in {self.checkpoints}",
+                do=f"the state after step {max(self.saved, 0)} is kept: make room and run the same command again",
+            ) from error
+        self.saved = self.step
+
+    def follow(
+        self,
+        steps: Iterator[Step],
+        *,
+        evaluate: Callable[[int], Figures | None] = lambda _: None,
+        stop: Callable[[], bool] = lambda: False,
+    ) -> Iterator[tuple[Step, Figures | None]]:
+        """Takes the steps one by one: journal, held-out figures where `evaluate` gives some, checkpoint; yields both."""
+        started = last_save = time.monotonic()
+        for step in steps:
+            held_out = evaluate(step.number)
+            now = time.monotonic()
+            self.step, self.spent, spent_here, started = step.number, self.spent + now - started, now - started, now
+            if self.writes:
+                self._write(step, held_out, spent_here)
+            interrupted = stop()
+            if interrupted or now - last_save >= self.save_every:
+                self.save()
+                started = last_save = time.monotonic()
+            yield step, held_out
+            if interrupted:
+                raise KeyboardInterrupt
+        self.save()
+
+    def _write(self, step: Step, held_out: Figures | None, seconds: float) -> None:
+        event = {
+            "step": step.number,
+            "tokens": step.tokens,
+            "loss": step.loss,
+            **{f"{name}_loss": value for name, value in step.losses.items()},
+            **step.figures,
+            "learning_rate": step.learning_rate,
+            "gradient_norm": step.gradient_norm,
+        }
+        if held_out:
+            event["held_out"] = held_out
+        self.journal.append(event)
+        self.speed.append({"step": step.number, "seconds": seconds, "tokens_per_second": step.tokens / seconds})
