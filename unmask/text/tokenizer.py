@@ -1,9 +1,9 @@
 """WordPiece as published BERT has it: text comes in, `Encoding`s go out, each piece with its place in the text.
 
-The work is done in Rust by `tokenizers`, whose result is Google's published rules: clean, put blanks around Chinese
-characters, lower-case and strip accents (uncased), split at blanks and punctuation, then take the longest piece from
-the left. A special piece written in the text, such as `[MASK]`, is recognised as that piece, as in every published BERT
-tokenizer.
+The work is done in Rust by `tokenizers`; the result is Google's published rules (`characters.py` sees to the places
+where the library differs): clean, put blanks around Chinese characters, lower-case and strip accents (uncased), split
+at blanks and punctuation, then take the longest piece from the left. A special piece written in the text, such as
+`[MASK]`, is recognised as that piece, as in every published BERT tokenizer.
 """
 
 import hashlib
@@ -21,6 +21,7 @@ from tokenizers import decoders, models, normalizers, pre_tokenizers, processors
 
 from unmask.errors import InputError
 from unmask.files import write_text
+from unmask.text.characters import Rewriting
 from unmask.text.vocabulary import SPECIAL_PIECES, check_vocabulary, read_vocabulary, write_vocabulary
 
 CHINESE = "\u4e00-\u9fff\u3400-\u4dbf\U00020000-\U0002a6df\U0002a700-\U0002ceaf\uf900-\ufaff\U0002f800-\U0002fa1f"
@@ -28,7 +29,7 @@ WIDE = CHINESE + "\u3000-\u30ff\uff00-\uffef“”‘’…—·"  # also kana, 
 NO_BLANK = re.compile(
     rf"(?<=[{WIDE}]) | (?=[{WIDE}])"
     r"| (?=[,.;:!?)\]}%])|(?<=[(\[{]) "
-    r"|(?<=\w) (?='\s\w)|(?<=\w') (?=\w)"  # don ' t
+    r"|(?<=\w) (?=' (?:s|t|d|m|re|ve|ll)\b)|(?<=\w ') (?=(?:s|t|d|m|re|ve|ll)\b)"  # don ' t
 )
 
 
@@ -75,6 +76,7 @@ class Tokenizer:
         self.pad_id, self.unknown_id, self.cls_id, self.sep_id, self.mask_id = map(self.pieces.index, SPECIAL_PIECES)
         self.starts_word: NDArray[np.bool_] = np.array([not piece.startswith("##") for piece in pieces])  # (V,)
         self._rust = _rust_tokenizer(self)
+        self._rewriting = Rewriting(cased=cased, strip_accents=self.strip_accents, split_chinese=split_chinese)
 
     @property
     def vocabulary_hash(self) -> str:
@@ -94,10 +96,10 @@ class Tokenizer:
         """Many texts or pairs at once, on all cores; each is encoded as it would be alone."""
         if max_length is not None and max_length < 3:
             raise InputError(f"a length of {max_length} pieces", wanted="at least 3: [CLS], [SEP] and a piece between")
-        rows = [(text,) if isinstance(text, str) else tuple(text) for text in texts]
+        rows = [tuple(text) if isinstance(text, (tuple, list)) else (text,) for text in texts]
         flat = [text for row in rows for text in row]
         encoded = iter(self._call(self._rust.encode_batch, flat))
-        return [self._assemble([next(encoded) for _ in row], max_length) for row in rows]
+        return [self._assemble([(text, next(encoded)) for text in row], max_length) for row in rows]
 
     def ids_batch(self, texts: Sequence[str]) -> list[list[int]]:
         """Only the ids, without `[CLS]` and `[SEP]`: the fastest door.
@@ -142,32 +144,38 @@ class Tokenizer:
         elif library:
             pieces = _library_pieces(library, folder / "tokenizer.json")
         else:
-            raise InputError(
-                f"{folder}: no tokenizer", wanted="vocab.txt or tokenizer.json in it", do="name a model folder"
-            )
+            raise InputError(f"{folder} without a tokenizer", wanted="vocab.txt or tokenizer.json in it")
         return cls(pieces, **_settings(config, library, pieces))
 
     def _call(self, encode_batch: Any, texts: Sequence[str]) -> list[tokenizers.Encoding]:
-        """Runs one of the library's batch doors; it refuses what is not text with a TypeError."""
+        """Runs one of the library's batch doors on rewritten texts; it refuses what is not text with a TypeError."""
         try:
-            encoded: list[tokenizers.Encoding] = encode_batch(texts, add_special_tokens=False)
-        except TypeError:
+            rewritten = [self._rewriting.rewrite(text) for text in texts]
+            encoded: list[tokenizers.Encoding] = encode_batch(rewritten, add_special_tokens=False)
+        except (TypeError, AttributeError):
             raise _not_text(texts) from None
         return encoded
 
-    def _assemble(self, encoded: Sequence[tokenizers.Encoding], max_length: int | None) -> Encoding:
+    def _assemble(self, parts: Sequence[tuple[str, tokenizers.Encoding]], max_length: int | None) -> Encoding:
         """Encoded texts as one sequence: cut to fit, with `[CLS]` before the first and `[SEP]` after each."""
-        lengths = _fit([len(part.ids) for part in encoded], max_length)
+        lengths = _fit([len(encoded) for _, encoded in parts], max_length)
         ids, segments, pieces = [self.cls_id], [0], ["[CLS]"]
         offsets: list[tuple[int, int]] = [(0, 0)]
         word_ids: list[int | None] = [None]
-        for segment, (part, length) in enumerate(zip(encoded, lengths, strict=True)):
-            ids += [*part.ids[:length], self.sep_id]
+        for segment, ((text, encoded), length) in enumerate(zip(parts, lengths, strict=True)):
+            ids += [*encoded.ids[:length], self.sep_id]
             segments += [segment] * (length + 1)
-            offsets += [*part.offsets[:length], (0, 0)]
-            word_ids += [*part.word_ids[:length], None]
-            pieces += [*part.tokens[:length], "[SEP]"]
+            offsets += [*self._original_offsets(text, encoded)[:length], (0, 0)]
+            word_ids += [*encoded.word_ids[:length], None]
+            pieces += [*encoded.tokens[:length], "[SEP]"]
         return Encoding(tuple(ids), tuple(segments), tuple(offsets), tuple(word_ids), tuple(pieces))
+
+    def _original_offsets(self, text: str, encoded: tokenizers.Encoding) -> list[tuple[int, int]]:
+        """Where the pieces stand in the text as it was before it was rewritten."""
+        origins = self._rewriting.origins(text)
+        if origins is None:
+            return encoded.offsets
+        return [(origins[start], origins[end - 1] + 1) for start, end in encoded.offsets]
 
 
 def _rust_tokenizer(tokenizer: Tokenizer) -> tokenizers.Tokenizer:
