@@ -1,1 +1,36 @@
-"""unmask: BERT, end to end, on the machine you have."""
+"""unmask: BERT, end to end, on the machine you have. The public door: each name is loaded when it is first asked for.
+
+>>> import unmask
+>>> unmask.BertConfig.named("base").parameters
+109482240
+"""
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from unmask.errors import InputError
+    from unmask.model.bert import Bert
+    from unmask.model.config import BertConfig
+    from unmask.text.tokenizer import Tokenizer
+
+__version__ = "0.1.0"
+__all__ = ["Bert", "BertConfig", "InputError", "Tokenizer", "__version__"]
+
+MODULES = {
+    "Bert": "unmask.model.bert",
+    "BertConfig": "unmask.model.config",
+    "InputError": "unmask.errors",
+    "Tokenizer": "unmask.text.tokenizer",
+}
+
+
+def __getattr__(name: str) -> Any:
+    if name not in MODULES:
+        raise AttributeError(f"module 'unmask' has no attribute {name!r}")
+    globals()[name] = value = getattr(import_module(MODULES[name]), name)
+    return value
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)
