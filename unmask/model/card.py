@@ -1,0 +1,73 @@
+"""The model card: what is known of a model, as the `README.md` that people read first in a folder."""
+
+from collections.abc import Mapping
+from typing import Any
+
+from unmask.model.about import About
+from unmask.model.config import BertConfig
+
+TASK_TAGS = {
+    "pretraining": "fill-mask",
+    "masked_words": "fill-mask",
+    "classes": "text-classification",
+    "regression": "text-classification",
+    "tokens": "token-classification",
+    "span": "question-answering",
+    "choice": "multiple-choice",
+    "embedding": "sentence-similarity",
+}
+PURPOSES = {
+    None: "a bare encoder",
+    "pretraining": "an encoder with both pretraining heads: masked words and next sentence",
+    "masked_words": "an encoder with the masked-word head",
+    "next_sentence": "an encoder with the next-sentence head",
+    "classes": "a classifier of texts",
+    "regression": "a model that gives a text a value",
+    "tokens": "a tagger of words",
+    "span": "a model that finds answers in a text",
+    "choice": "a model that chooses between continuations",
+    "embedding": "a model that makes one vector of a text",
+}
+
+
+def write_card(title: str, config: BertConfig, about: About, parameters: int) -> str:
+    r"""The text of the card, with whatever is known.
+
+    >>> card = write_card("pets", BertConfig.named("tiny"), About("classes", labels=("cat", "dog")), 4_386_178)
+    >>> print("\n".join(card.splitlines()[8:13]))
+    # pets
+    <BLANKLINE>
+    A BERT, a classifier of texts.
+    <BLANKLINE>
+    - 4,386,178 parameters: 2 layers, width 128, 2 heads, 512 positions, 30,522 pieces
+    """
+    shape = f"{config.layers} layers, width {config.width}, {config.heads} heads, {config.positions} positions"
+    facts = [
+        f"{parameters:,} parameters: {shape}, {config.vocabulary_size:,} pieces",
+        f"task: {about.task}" if about.task else "",
+        f"labels: {', '.join(about.labels)}" if about.labels else "",
+        f"pooling: {about.pooling}{', normalised' if about.normalise else ''}" if about.head == "embedding" else "",
+    ]
+    parts = [
+        _front_matter(about),
+        f"# {title}\n\nA BERT, {PURPOSES[about.head]}.\n",
+        "".join(f"- {fact}\n" for fact in facts if fact),
+        _section("Scores", about.scores),
+        _section("Where it comes from", about.provenance),
+        f'## Use\n\n```python\nimport unmask\n\nmodel = unmask.load("{title}")\n```\n\n'
+        "The folder has the published layout: transformers opens it as any other BERT.\n",
+    ]
+    return "\n".join(part for part in parts if part)
+
+
+def _front_matter(about: About) -> str:
+    library = "sentence-transformers" if about.head == "embedding" else "transformers"
+    tag = f"pipeline_tag: {TASK_TAGS[about.head]}\n" if about.head in TASK_TAGS else ""
+    return f"---\nlibrary_name: {library}\n{tag}tags:\n- bert\n- unmask\n---\n"
+
+
+def _section(title: str, entries: Mapping[str, Any]) -> str:
+    if not entries:
+        return ""
+    rows = "".join(f"| {name} | {value} |\n" for name, value in entries.items())
+    return f"## {title}\n\n| | |\n|---|---|\n{rows}"

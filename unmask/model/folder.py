@@ -1,0 +1,228 @@
+"""The model folder: everything that is needed to use a model, in the published layout, opened strictly and saved whole.
+
+`open_model` takes a folder (or name, or weights file) of any published form; `save_model` writes `config.json`,
+`model.safetensors`, the tokenizer's files, `unmask.json` and a model card, which transformers opens as any other BERT.
+"""
+
+import json
+import os
+import shutil
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+import torch
+from safetensors.torch import save_file
+from torch import Tensor
+
+from unmask.errors import InputError
+from unmask.files import sync
+from unmask.model.about import About, published_fields, read_about, read_object, sentence_modules
+from unmask.model.bert import Bert
+from unmask.model.card import write_card
+from unmask.model.config import BertConfig
+from unmask.model.heads import BertWithHead, make_head
+from unmask.model.named import find_model
+from unmask.model.names import HEAD_NAMES, POOLED_HEADS, LoadReport, published_names, to_google, to_ours, to_published
+from unmask.model.tensorflow_checkpoint import write_checkpoint
+from unmask.model.weights import Weights, read_weights
+from unmask.text.tokenizer import Tokenizer
+
+DTYPES = {"float32": torch.float32, "float16": torch.float16}
+CONFIGS = ("config.json", "bert_config.json")
+HEAD_WORDS = {
+    "pretraining": "masked-word and next-sentence heads",
+    "masked_words": "masked-word head",
+    "next_sentence": "next-sentence head",
+    "classes": "classes",
+    "regression": "regression output",
+    "tokens": "tags",
+    "span": "answer span head",
+    "choice": "choice head",
+}
+
+
+@dataclass(frozen=True)
+class ModelFolder:
+    """An opened model."""
+
+    config: BertConfig
+    model: BertWithHead | Bert
+    tokenizer: Tokenizer
+    about: About
+    report: LoadReport
+
+    @property
+    def bert(self) -> Bert:
+        """The encoder, whatever stands on it."""
+        return self.model.bert if isinstance(self.model, BertWithHead) else self.model
+
+
+def open_model(folder: Path | str, *, device: str = "cpu", head: str | None = None) -> ModelFolder:
+    """Opens a model for use; every tensor must be there in its shape. `head` asks for another than the folder's own.
+
+    >>> import tempfile
+    >>> from unmask.text.vocabulary import SPECIAL_PIECES
+    >>> config = BertConfig(vocabulary_size=6, width=8, layers=1, heads=2, feed_forward=16, positions=12)
+    >>> place = Path(tempfile.mkdtemp()) / "bare"
+    >>> save_model(place, config, Bert(config), Tokenizer([*SPECIAL_PIECES, "word"]), About())
+    >>> open_model(place).config == config
+    True
+    """
+    path = find_model(folder)
+    weights = read_weights(path)
+    home = path if path.is_dir() else path.parent
+    published = _read_config(home)
+    about = read_about(home, published, {name: tuple(tensor.shape) for name, tensor in weights.tensors.items()})
+    if head is not None:
+        _check_head(head, about, weights, str(folder))
+        about = replace(about, head=head)
+    pooler = "bert.pooler.dense.weight" in weights.tensors or about.head in POOLED_HEADS
+    config = replace(BertConfig.from_published(published), pooler=pooler)
+    model, report = _fill(config, about, weights)
+    tokenizer = Tokenizer.load(home)
+    if tokenizer.size > config.vocabulary_size:
+        raise InputError(f"{home} with {tokenizer.size} pieces", wanted=f"at most vocab_size, {config.vocabulary_size}")
+    return ModelFolder(config, model.to(device), tokenizer, about, report)
+
+
+def save_model(
+    folder: Path,
+    config: BertConfig,
+    model: BertWithHead | Bert,
+    tokenizer: Tokenizer,
+    about: About,
+    *,
+    dtype: str = "float32",  # float16 halves the file; models are opened in float32 all the same
+) -> None:
+    """Saves a folder that is complete or not there; in an existing one the weights change last."""
+    published = _stored(model, config, about, DTYPES[dtype])
+    classifier = published.get("classifier.bias")
+    fields = config.to_published() | published_fields(about, 0 if classifier is None else len(classifier))
+    texts = {
+        "config.json": json.dumps(fields, indent=2, ensure_ascii=False) + "\n",
+        "unmask.json": about.to_json(),
+        "README.md": write_card(folder.name, config, about, sum(part.numel() for part in model.parameters())),
+    }
+    if about.head == "embedding":
+        texts |= sentence_modules(about, config.width, config.positions)
+    with _whole_folder(folder, last="model.safetensors") as temporary:
+        tokenizer.save(temporary)
+        for name, text in texts.items():
+            (temporary / name).parent.mkdir(exist_ok=True)
+            (temporary / name).write_text(text, encoding="utf-8")
+        save_file(published, temporary / "model.safetensors", metadata={"format": "pt"})
+    if about.head != "embedding":  # of an embedding model that stood here before
+        (folder / "modules.json").unlink(missing_ok=True)
+
+
+def save_google(
+    folder: Path, config: BertConfig, model: BertWithHead | Bert, tokenizer: Tokenizer, about: About
+) -> None:
+    """Saves the model as Google published BERT: `bert_config.json`, `bert_model.ckpt.*` and `vocab.txt`."""
+    if about.head in ("tokens", "choice"):
+        raise InputError(f"a model with {HEAD_WORDS[about.head]}", wanted="a head that Google's code has a name for")
+    arrays = {}
+    for name, tensor in _stored(model, config, about, torch.float32, prefixed=True).items():
+        google, transposed = to_google(name)
+        arrays[google] = (tensor.T if transposed else tensor).numpy()
+    with _whole_folder(folder, last="bert_model.ckpt.index") as temporary:
+        (temporary / "bert_config.json").write_text(
+            json.dumps(config.to_published(), indent=2) + "\n", encoding="utf-8"
+        )
+        tokenizer.save(temporary)
+        write_checkpoint(temporary / "bert_model.ckpt", arrays)
+
+
+def _read_config(folder: Path) -> dict[str, Any]:
+    path = next((folder / name for name in CONFIGS if (folder / name).is_file()), None)
+    if path is None:
+        raise InputError(f"{folder}, which is no model folder", wanted=" or ".join(CONFIGS) + " in it")
+    published = read_object(path)
+    kind = published.get("model_type", "bert")  # configurations of 2018 have no such field
+    if kind != "bert":
+        raise InputError(f"{path} of model_type {kind!r}", wanted="bert")
+    for field, usual in {
+        "position_embedding_type": "absolute",
+        "is_decoder": False,
+        "add_cross_attention": False,
+    }.items():
+        if published.get(field, usual) != usual:
+            raise InputError(f"{path} with {field} {published[field]!r}", wanted=f"{usual!r}, as BERT has it")
+    return published
+
+
+def _check_head(head: str, about: About, weights: Weights, name: str) -> None:
+    """Refuses a head that the folder has no trained weights for."""
+    if head not in HEAD_NAMES:
+        raise InputError(f"head {head!r}", wanted=", ".join(HEAD_NAMES))
+    trained = all(theirs in weights.tensors for theirs in HEAD_NAMES[head].values())
+    same_classifier = "classifier.weight" not in HEAD_NAMES[head].values() or head == about.head
+    if not trained or not same_classifier:
+        raise InputError(f"model {name}, which has no {HEAD_WORDS[head]}", wanted="a model trained with it")
+
+
+def _fill(config: BertConfig, about: About, weights: Weights) -> tuple[BertWithHead | Bert, LoadReport]:
+    """A model whose parameters are the stored tensors themselves: nothing is initialised in vain, little is copied."""
+    classifier = weights.tensors.get("classifier.bias")
+    outputs = len(about.labels) or (2 if classifier is None else len(classifier))
+    with torch.device("meta"):
+        bert = Bert(config)
+        model = (
+            bert
+            if about.head is None
+            else BertWithHead(bert, make_head(about.head, config, outputs=outputs, pooling=about.pooling))
+        )
+    shapes = {name: tensor.shape for name, tensor in _prefixed(model).items()}
+    state, report = to_ours(weights.tensors, shapes, published_names(config, about.head), str(weights.source))
+    if about.head is None:
+        state = {name.removeprefix("bert."): tensor for name, tensor in state.items()}
+    model.load_state_dict(state, assign=True)
+    return model.eval(), replace(report, unused=(*report.unused, *weights.foreign))
+
+
+def _prefixed(model: BertWithHead | Bert) -> dict[str, Tensor]:
+    state = model.state_dict()
+    return state if isinstance(model, BertWithHead) else {f"bert.{name}": tensor for name, tensor in state.items()}
+
+
+def _stored(
+    model: BertWithHead | Bert, config: BertConfig, about: About, dtype: torch.dtype, *, prefixed: bool = False
+) -> dict[str, Tensor]:
+    """The tensors as they are stored: published names, which leave out `bert.` where no head stands on the encoder."""
+    published = to_published(_prefixed(model), config, about.head)
+    bare = about.head in (None, "embedding") and not prefixed
+    return {
+        name.removeprefix("bert.") if bare else name: tensor.to("cpu", dtype).contiguous()
+        for name, tensor in published.items()
+    }
+
+
+@contextmanager
+def _whole_folder(folder: Path, *, last: str) -> Iterator[Path]:
+    """Yields a temporary folder that takes the name when it is complete, or whose files move into an existing one."""
+    temporary = folder.absolute().with_name(f".{folder.absolute().name}.{os.getpid()}.part")
+    shutil.rmtree(temporary, ignore_errors=True)
+    temporary.mkdir(parents=True)
+    try:
+        yield temporary
+        files = sorted((path for path in temporary.rglob("*") if path.is_file()), key=lambda path: path.name == last)
+        for path in files:
+            sync(path)
+        if not folder.exists():
+            os.rename(temporary, folder)
+        else:
+            _move(files, temporary, folder)
+        sync(folder.absolute().parent)
+    finally:
+        shutil.rmtree(temporary, ignore_errors=True)
+
+
+def _move(files: list[Path], temporary: Path, folder: Path) -> None:
+    for path in files:
+        target = folder / path.relative_to(temporary)
+        target.parent.mkdir(exist_ok=True)
+        os.replace(path, target)
+    sync(folder)
