@@ -1,0 +1,144 @@
+"""Fills the gaps of a text: a text with [MASK]s in, the likeliest pieces for each of them out, with probabilities.
+
+Each mask is filled on its own, seeing the others as masks: the probabilities are not those of a whole filling.
+"""
+
+import re
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
+from typing import Any
+
+import torch
+
+from unmask.apps.reading import Reading, read
+from unmask.data.batches import batches_by_length
+from unmask.decode.words import top_pieces
+from unmask.errors import InputError
+from unmask.model.bert import Bert
+from unmask.model.heads import BertWithHead, MaskedWords, Pretraining
+from unmask.text.tokenizer import Tokenizer
+
+
+@dataclass(frozen=True)
+class Candidate:
+    """A piece that may stand at a mask."""
+
+    token: str  # as in the vocabulary: ##s continues the word before it
+    probability: float
+
+
+@dataclass(frozen=True)
+class Mask:
+    """A [MASK] of the text, by its place there, and what may stand for it, the likeliest first."""
+
+    start: int
+    end: int
+    candidates: tuple[Candidate, ...]
+
+    def to_dict(self) -> dict[str, Any]:
+        """The answer as JSON has it."""
+        candidates = [asdict(candidate) for candidate in self.candidates]
+        return {"start": self.start, "end": self.end, "candidates": candidates}
+
+
+@dataclass(frozen=True)
+class Filled:
+    """What may stand at a text's masks."""
+
+    text: str
+    masks: tuple[Mask, ...]
+    cut: int | None = None  # the character from which on the text was too long to be read
+
+    @property
+    def best(self) -> str:
+        """The text with each mask's likeliest piece in its place.
+
+        >>> Filled("two [MASK]", (Mask(4, 10, (Candidate("trees", 0.5),)),)).best
+        'two trees'
+        """
+        text = self.text
+        for mask in reversed(self.masks):
+            token = mask.candidates[0].token
+            before = text[: mask.start].rstrip() if token.startswith("##") else text[: mask.start]
+            text = before + token.removeprefix("##") + text[mask.end :]
+        return text
+
+    def to_dict(self) -> dict[str, Any]:
+        """The answer as JSON has it."""
+        return {"text": self.text, "masks": [mask.to_dict() for mask in self.masks]}
+
+
+class Filler:
+    """Fills masks with a pretrained model.
+
+    >>> from unmask.model.config import BertConfig
+    >>> from unmask.model.heads import make_head
+    >>> from unmask.text.vocabulary import SPECIAL_PIECES
+    >>> tokenizer = Tokenizer([*SPECIAL_PIECES, "rain", "snow"])
+    >>> config = BertConfig.named("tiny", vocabulary_size=tokenizer.size)
+    >>> fill = Filler(BertWithHead(Bert(config), make_head("pretraining", config)), tokenizer)
+    >>> [(mask.start, mask.end) for mask in fill("rain [MASK] [MASK]").masks]
+    [(5, 11), (12, 18)]
+    """
+
+    def __init__(self, model: Bert | BertWithHead, tokenizer: Tokenizer, *, top: int = 5) -> None:
+        self.bert, self.head = with_masked_words(model)
+        self.tokenizer, self.top = tokenizer, top
+
+    def __call__(self, text: str, *, top: int | None = None) -> Filled:
+        """The likeliest pieces for every mask of a text."""
+        return self.many([text], top=top)[0]
+
+    def many(self, texts: Sequence[str], *, top: int | None = None) -> list[Filled]:
+        """The same for each of many texts, in batches."""
+        readings = read(self.tokenizer, texts, longest=self.bert.config.positions)
+        places = [_mask_places(text, reading, self.tokenizer) for text, reading in zip(texts, readings, strict=True)]
+        answers: dict[int, Filled] = {}
+        for which, batch in batches_by_length([reading.encoding.ids for reading in readings]):
+            starts = dict(zip(which.tolist(), batch.starts.tolist(), strict=True))
+            flat = [starts[i] + place for i in starts for place in places[i]]
+            with torch.inference_mode():
+                logits = self.head(self.bert(batch), torch.tensor(flat, device=self.head.bias.device))  # (M, V)
+            candidates = iter(self._candidates(logits.float().cpu().numpy(), top or self.top))
+            for i in starts:
+                offsets = [readings[i].encoding.offsets[place] for place in places[i]]
+                masks = tuple(Mask(start, end, next(candidates)) for start, end in offsets)
+                answers[i] = Filled(texts[i], masks, readings[i].cut)
+        return [answers[i] for i in range(len(texts))]
+
+    def _candidates(self, logits: Any, top: int) -> list[tuple[Candidate, ...]]:
+        pieces = self.tokenizer.pieces
+        ids, probabilities = top_pieces(logits[:, : len(pieces)], top)  # some models round the vocabulary's size up
+        return [
+            tuple(Candidate(pieces[id], probability) for id, probability in zip(*row, strict=True))
+            for row in zip(ids.tolist(), probabilities.tolist(), strict=True)
+        ]
+
+
+def with_masked_words(model: Bert | BertWithHead) -> tuple[Bert, MaskedWords]:
+    """A model's encoder and its masked-word head, alone or as one of the two of pretraining."""
+    head = model.head if isinstance(model, BertWithHead) else None
+    words = head.words if isinstance(head, Pretraining) else head
+    if isinstance(model, BertWithHead) and isinstance(words, MaskedWords):
+        return model.bert, words
+    raise InputError(
+        f"a model with {'no head' if head is None else f'the head {type(head).__name__}'}",
+        wanted="one that was pretrained to fill masks and kept its masked-word head",
+        do="name such a folder with -m",
+    )
+
+
+def _mask_places(text: str, reading: Reading, tokenizer: Tokenizer) -> list[int]:
+    """Where the masks stand among the pieces; there must be at least one, and none in a part that is not read."""
+    if reading.cut is not None and "[MASK]" in text[reading.cut :]:
+        raise InputError(
+            f"a [MASK] behind character {reading.cut:,}, where the model's {len(reading.encoding.ids)} positions end",
+            wanted="every [MASK] within them",
+            do="shorten the text",
+        )
+    places = [place for place, id in enumerate(reading.encoding.ids) if id == tokenizer.mask_id]
+    if not places:
+        written = re.search(r"\[mask\]|<mask>", text, re.IGNORECASE)
+        got = f"{written[0]!r} in the text" if written else "a text without [MASK]"
+        raise InputError(got, wanted="[MASK] at each place to fill", do='write for instance "The sky is [MASK]."')
+    return places
