@@ -12,16 +12,18 @@ if TYPE_CHECKING:
     from unmask.errors import InputError
     from unmask.model.bert import Bert
     from unmask.model.config import BertConfig
+    from unmask.model.folder import open_model
     from unmask.text.tokenizer import Tokenizer
 
 __version__ = "0.1.0"
-__all__ = ["Bert", "BertConfig", "InputError", "Tokenizer", "__version__"]
+__all__ = ["Bert", "BertConfig", "InputError", "Tokenizer", "__version__", "open_model"]
 
 MODULES = {
     "Bert": "unmask.model.bert",
     "BertConfig": "unmask.model.config",
     "InputError": "unmask.errors",
     "Tokenizer": "unmask.text.tokenizer",
+    "open_model": "unmask.model.folder",
 }
 
 
