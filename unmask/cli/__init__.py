@@ -1,4 +1,4 @@
-"""The command `unmask`: one table, verb -> function. Only flags, progress and printing live here; the work is in the package."""
+"""The command `unmask`: one table, verb -> function. Only flags, progress and printing live in this room."""
 
 import sys
 from collections.abc import Callable
@@ -6,9 +6,13 @@ from typing import Any
 
 import typer
 
+from unmask.cli import folders
 from unmask.errors import InputError
 
-VERBS: dict[str, Callable[..., Any]] = {}
+VERBS: dict[str, Callable[..., Any]] = {
+    "convert": folders.convert,
+    "info": folders.info,
+}
 GROUPS: dict[str, dict[str, Callable[..., Any]]] = {}
 
 

@@ -6,6 +6,7 @@ from typing import Any
 from unmask.model.about import About
 from unmask.model.config import BertConfig
 
+TAGS = "tags:\n- bert\n- unmask\n"
 TASK_TAGS = {
     "pretraining": "fill-mask",
     "masked_words": "fill-mask",
@@ -60,10 +61,19 @@ def write_card(title: str, config: BertConfig, about: About, parameters: int) ->
     return "\n".join(part for part in parts if part)
 
 
+def is_card(text: str) -> bool:
+    """Whether a README.md is a card written here, which may be written anew; a person's own is kept.
+
+    >>> is_card(write_card("pets", BertConfig.named("tiny"), About(), 7)), is_card("# My notes")
+    (True, False)
+    """
+    return text.startswith("---\nlibrary_name") and TAGS in text
+
+
 def _front_matter(about: About) -> str:
     library = "sentence-transformers" if about.head == "embedding" else "transformers"
     tag = f"pipeline_tag: {TASK_TAGS[about.head]}\n" if about.head in TASK_TAGS else ""
-    return f"---\nlibrary_name: {library}\n{tag}tags:\n- bert\n- unmask\n---\n"
+    return f"---\nlibrary_name: {library}\n{tag}{TAGS}---\n"
 
 
 def _section(title: str, entries: Mapping[str, Any]) -> str:

@@ -21,7 +21,7 @@ from unmask.errors import InputError
 from unmask.files import sync
 from unmask.model.about import About, published_fields, read_about, read_object, sentence_modules
 from unmask.model.bert import Bert
-from unmask.model.card import write_card
+from unmask.model.card import is_card, write_card
 from unmask.model.config import BertConfig
 from unmask.model.heads import BertWithHead, make_head
 from unmask.model.named import find_model
@@ -104,8 +104,10 @@ def save_model(
     texts = {
         "config.json": json.dumps(fields, indent=2, ensure_ascii=False) + "\n",
         "unmask.json": about.to_json(),
-        "README.md": write_card(folder.name, config, about, sum(part.numel() for part in model.parameters())),
     }
+    card = folder / "README.md"
+    if not card.exists() or is_card(card.read_text(encoding="utf-8", errors="replace")):
+        texts["README.md"] = write_card(folder.name, config, about, count_parameters(model))
     if about.head == "embedding":
         texts |= sentence_modules(about, config.width, config.positions)
     with _whole_folder(folder, last="model.safetensors") as temporary:
@@ -134,6 +136,15 @@ def save_google(
         )
         tokenizer.save(temporary)
         write_checkpoint(temporary / "bert_model.ckpt", arrays)
+
+
+def count_parameters(model: BertWithHead | Bert) -> int:
+    """How many numbers a model holds, its head included.
+
+    >>> count_parameters(Bert(BertConfig(vocabulary_size=6, width=8, layers=0, heads=1, positions=12, pooler=False)))
+    176
+    """
+    return sum(parameter.numel() for parameter in model.parameters())
 
 
 def _read_config(folder: Path) -> dict[str, Any]:

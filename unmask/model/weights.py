@@ -17,7 +17,14 @@ from torch import Tensor
 from unmask.errors import InputError
 from unmask.model.names import from_google, standard_names, to_google
 from unmask.model.pickled import read_pickled
-from unmask.model.tensorflow_checkpoint import open_checkpoint
+from unmask.model.tensorflow_checkpoint import index_path, open_checkpoint
+
+FORMS = (  # what a folder may hold, the safest first
+    "model.safetensors",
+    "model.safetensors.index.json",
+    "pytorch_model.bin",
+    "pytorch_model.bin.index.json",
+)
 
 
 @dataclass(frozen=True)
@@ -29,40 +36,31 @@ class Weights:
     foreign: tuple[str, ...] = ()
 
 
-def read_weights(path: Path) -> Weights:
-    """The weights of a model folder, or of one file: .safetensors, .bin, or the prefix of a TensorFlow checkpoint."""
-    if not path.is_dir():
-        return _read_file(path)
-    for name, read in FORMS.items():
-        if (path / name).is_file():
-            return Weights(path / name, standard_names(read(path / name)))
-    return _read_google(_only_checkpoint(path))
-
-
-def read_safetensors(path: Path) -> dict[str, Tensor]:
-    """The tensors of one .safetensors file, mapped into memory."""
-    try:
-        return dict(load_file(path))
-    except (SafetensorError, OSError, ValueError) as error:
-        raise InputError(
-            f"{path}, which is damaged or no safetensors file ({error})", do="copy it again from its source"
-        ) from error
-
-
-def _read_file(path: Path) -> Weights:
-    if path.suffix in SUFFIXES and path.is_file():
-        return Weights(path, standard_names(SUFFIXES[path.suffix](path)))
-    if path.suffix == ".index":
-        return _read_google(path.with_suffix(""))
-    if path.with_name(f"{path.name}.index").is_file():
-        return _read_google(path)
+def find_weights(path: Path) -> Path:
+    """The file that a model's weights are in, or the index of the files that they are in."""
+    if path.is_dir():
+        whole = next((path / name for name in FORMS if (path / name).is_file()), None)
+        return whole or _only_checkpoint(path)
+    for file in (path, index_path(path)):
+        if file.is_file() and file.suffix in READERS:
+            return file
     raise InputError(
         f"{path}, which is no model folder or weights file" if path.exists() else f"{path}, which does not exist",
         wanted="a model folder, a .safetensors or .bin file, or the prefix of a TensorFlow checkpoint",
     )
 
 
-def _read_shards(index: Path) -> dict[str, Tensor]:
+def read_weights(path: Path) -> Weights:
+    """The weights of a model folder, of one file, or of a TensorFlow checkpoint by its prefix."""
+    file = find_weights(path)
+    return READERS[file.suffix](file)
+
+
+def _read_whole(path: Path) -> Weights:
+    return Weights(path, standard_names(_tensors(path)))
+
+
+def _read_shards(index: Path) -> Weights:
     """The tensors of all shards that an index names."""
     try:
         shards = sorted(set(json.loads(index.read_text(encoding="utf-8"))["weight_map"].values()))
@@ -73,23 +71,13 @@ def _read_shards(index: Path) -> dict[str, Tensor]:
         path = index.parent / Path(shard).name  # never outside the folder, whatever the index says
         if not path.is_file():
             raise InputError(f"{index} without its shard {shard}", do="copy the folder again from its source")
-        tensors |= SUFFIXES[path.suffix](path)
-    return tensors
+        tensors |= _tensors(path)
+    return Weights(index, standard_names(tensors))
 
 
-def _only_checkpoint(folder: Path) -> Path:
-    found = sorted(folder.glob("*.ckpt*.index"))
-    if len(found) == 1:
-        return found[0].with_suffix("")
-    if found:
-        several = ", ".join(path.stem for path in found)
-        raise InputError(f"{folder} with several checkpoints ({several})", do="name one of them by its prefix")
-    raise InputError(f"{folder}, which holds no weights", wanted=f"{', '.join(FORMS)} or a TensorFlow checkpoint in it")
-
-
-def _read_google(prefix: Path) -> Weights:
+def _read_google(index: Path) -> Weights:
     """A TensorFlow checkpoint; an optimiser's slots, two thirds of a training checkpoint, are named but not read."""
-    checkpoint = open_checkpoint(prefix)
+    checkpoint = open_checkpoint(index.with_suffix(""))
     published = {name: from_google(name) for name in checkpoint.entries}
     tensors = {}
     for name, standard in published.items():
@@ -97,14 +85,34 @@ def _read_google(prefix: Path) -> Weights:
             array = checkpoint.read(name)
             array = array.T if to_google(standard)[1] else array
             tensors[standard] = torch.from_numpy(np.array(array, order="C"))
-    return Weights(prefix, tensors, tuple(name for name, standard in published.items() if standard is None))
+    return Weights(index, tensors, tuple(name for name, standard in published.items() if standard is None))
 
 
-SUFFIXES: dict[str, Callable[[Path], dict[str, Tensor]]] = {".safetensors": read_safetensors, ".bin": read_pickled}
+def _tensors(path: Path) -> dict[str, Tensor]:
+    """The tensors of one file, mapped into memory where its form allows."""
+    if path.suffix == ".bin":
+        return read_pickled(path)
+    try:
+        return dict(load_file(path))
+    except (SafetensorError, OSError, ValueError) as error:
+        what = f"{path}, which is damaged or no safetensors file ({error})"
+        raise InputError(what, do="copy it again from its source") from error
 
-FORMS: dict[str, Callable[[Path], dict[str, Tensor]]] = {  # what a folder may hold, the safest first
-    "model.safetensors": read_safetensors,
-    "model.safetensors.index.json": _read_shards,
-    "pytorch_model.bin": read_pickled,
-    "pytorch_model.bin.index.json": _read_shards,
+
+def _only_checkpoint(folder: Path) -> Path:
+    found = sorted(folder.glob("*.ckpt*.index"))
+    if len(found) > 1:
+        several = ", ".join(path.stem for path in found)
+        raise InputError(f"{folder} with several checkpoints ({several})", do="name one of them by its prefix")
+    if not found:
+        wanted = f"{', '.join(FORMS)} or a TensorFlow checkpoint in it"
+        raise InputError(f"{folder}, which holds no weights", wanted=wanted)
+    return found[0]
+
+
+READERS: dict[str, Callable[[Path], Weights]] = {
+    ".safetensors": _read_whole,
+    ".bin": _read_whole,
+    ".json": _read_shards,
+    ".index": _read_google,
 }

@@ -1,0 +1,113 @@
+"""The verbs convert and info, as the command runs them."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+import torch
+
+from unmask import cli
+from unmask.model.about import About
+from unmask.model.bert import Bert
+from unmask.model.config import BertConfig
+from unmask.model.folder import open_model, save_model
+from unmask.model.heads import BertWithHead, make_head
+from unmask.text.tokenizer import Tokenizer
+from unmask.text.vocabulary import SPECIAL_PIECES
+
+CONFIG = BertConfig(vocabulary_size=300, width=32, layers=2, heads=4, feed_forward=64, positions=64)
+PIECES = [*SPECIAL_PIECES, *(f"piece{number}" for number in range(295))]
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    model = BertWithHead(Bert(CONFIG), make_head("classes", CONFIG, outputs=2))
+    about = About("classes", task="sst2", labels=("bad", "good"), scores={"accuracy": 0.9}, provenance={"seed": 3})
+    save_model(tmp_path / "model", CONFIG, model, Tokenizer(PIECES, cased=True), about)
+    return tmp_path / "model"
+
+
+def run(monkeypatch: pytest.MonkeyPatch, *arguments: str) -> int:
+    monkeypatch.setattr("sys.argv", ["unmask", *arguments])
+    with pytest.raises(SystemExit) as ended:
+        cli.main()
+    return int(ended.value.code or 0)
+
+
+def answer(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], *arguments: str) -> dict[str, Any]:
+    assert run(monkeypatch, *arguments, "--json") == 0
+    fields: dict[str, Any] = json.loads(capsys.readouterr().out)
+    return fields
+
+
+def same_weights(left: Path, right: Path) -> bool:
+    states = [open_model(path).model.state_dict() for path in (left, right)]
+    return all(torch.equal(states[0][name], states[1][name]) for name in states[0])
+
+
+def test_info_says_what_a_folder_holds(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], folder: Path
+) -> None:
+    fields = answer(monkeypatch, capsys, "info", str(folder))
+    assert (fields["head"], fields["task"], fields["labels"]) == ("classes", "sst2", ["bad", "good"])
+    assert fields["parameters"] == CONFIG.parameters + 2 * 32 + 2
+    assert fields["tokenizer"]["cased"] is True
+    assert (fields["scores"], fields["provenance"]) == ({"accuracy": 0.9}, {"seed": 3})
+
+
+def test_info_in_words_has_the_same(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], folder: Path
+) -> None:
+    assert run(monkeypatch, "info", str(folder)) == 0
+    words = capsys.readouterr().out
+    for said in ("classes", "sst2", "bad, good", "2 layers, width 32", "300 pieces, cased", "0.9"):
+        assert said in words
+
+
+def test_a_checkpoint_goes_to_tensorflow_and_back(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], folder: Path, tmp_path: Path
+) -> None:
+    google, back = tmp_path / "google", tmp_path / "back"
+    written = answer(monkeypatch, capsys, "convert", str(folder), "-o", str(google), "--to", "tf1")
+    assert (written["form"], written["unused"]) == ("tf1", [])
+    assert {path.name for path in google.iterdir()} >= {"bert_config.json", "bert_model.ckpt.index", "vocab.txt"}
+    answer(monkeypatch, capsys, "convert", str(google / "bert_model.ckpt"), "-o", str(back))
+    assert same_weights(folder, back)
+
+
+def test_an_old_bin_file_becomes_a_folder_that_says_where_it_is_from(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], folder: Path, tmp_path: Path
+) -> None:
+    from safetensors.torch import load_file
+
+    tensors = load_file(folder / "model.safetensors") | {"teacher.weight": torch.ones(2)}
+    torch.save(tensors, folder / "pytorch_model.bin")
+    (folder / "unmask.json").unlink()
+    (folder / "model.safetensors").unlink()
+    written = answer(monkeypatch, capsys, "convert", str(folder / "pytorch_model.bin"), "-o", str(tmp_path / "new"))
+    assert written["unused"] == ["teacher.weight"]
+    assert len(written["used"]) == len(tensors) - 1
+    about = open_model(tmp_path / "new").about
+    assert about.labels == ("bad", "good")
+    assert about.provenance["file"] == "pytorch_model.bin"
+
+
+def test_float16_halves_a_folder(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], folder: Path, tmp_path: Path
+) -> None:
+    answer(monkeypatch, capsys, "convert", str(folder), "-o", str(tmp_path / "half"), "--dtype", "float16")
+    sizes = [(path / "model.safetensors").stat().st_size for path in (tmp_path / "half", folder)]
+    assert sizes[0] < 0.6 * sizes[1]
+
+
+@pytest.mark.parametrize("verb", [["info"], ["convert", "-o", "out"]])
+def test_what_is_no_model_is_one_line_and_status_2(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Path, verb: list[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    assert run(monkeypatch, *verb, "nowhere") == 2
+    shown = capsys.readouterr()
+    assert shown.out == ""
+    assert shown.err.splitlines()[-1].startswith("unmask: got nowhere, which does not exist")
+    assert list(tmp_path.iterdir()) == []

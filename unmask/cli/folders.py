@@ -1,0 +1,158 @@
+"""The verbs about model folders: `convert` brings a published checkpoint in or out, `info` says what a folder holds."""
+
+from dataclasses import asdict, replace
+from enum import StrEnum
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from unmask.cli.console import Answer, Console, verb
+
+if TYPE_CHECKING:
+    from unmask.model.folder import ModelFolder
+
+SHOWN = 5  # unused tensors named in words; the JSON names all
+
+
+class Form(StrEnum):
+    """What `convert` writes."""
+
+    folder = "folder"
+    tf1 = "tf1"
+
+
+class Precision(StrEnum):
+    """How weights are stored; they are opened in float32 in any case."""
+
+    float32 = "float32"
+    float16 = "float16"
+
+
+@verb
+def convert(
+    source: Annotated[
+        str,
+        typer.Argument(
+            metavar="SRC",
+            help="A model folder or name, a .bin or .safetensors file, or the prefix of a TensorFlow checkpoint.",
+        ),
+    ],
+    output: Annotated[Path, typer.Option("-o", "--output", help="The folder to write.")],
+    to: Annotated[
+        Form, typer.Option("--to", help="The published layout, or Google's TensorFlow checkpoint.")
+    ] = Form.folder,
+    dtype: Annotated[
+        Precision, typer.Option("--dtype", help="Numbers as stored in a folder; float16 halves it.")
+    ] = Precision.float32,
+    *,
+    console: Console,
+) -> Answer:
+    """Turn any published BERT into a model folder, or a folder into Google's TensorFlow form."""
+    from unmask.model.folder import count_parameters, open_model, save_google, save_model
+    from unmask.model.named import find_model
+
+    console.note(f"reading {source}")
+    path = find_model(source)
+    opened = open_model(path)
+    about = opened.about if opened.about.provenance else replace(opened.about, provenance=_origin(source, path))
+    parts = (output, opened.config, opened.model, opened.tokenizer, about)
+    if to is Form.tf1:
+        save_google(*parts)
+    else:
+        save_model(*parts, dtype=dtype.value)
+    fields = {
+        "folder": str(output),
+        "form": to.value,
+        "head": about.head,
+        "parameters": count_parameters(opened.model),
+        "bytes": _folder_size(output),
+        "used": list(opened.report.used),
+        "unused": list(opened.report.unused),
+    }
+    return Answer(fields, _converted_words(fields))
+
+
+@verb
+def info(
+    model: Annotated[str, typer.Argument(metavar="DIR", help="A model folder, a weights file or a model's name.")],
+    *,
+    console: Console,
+) -> Answer:
+    """Say what a model folder holds: size, task, labels, tokenizer, scores, where it comes from."""
+    from unmask.model.folder import count_parameters, open_model
+    from unmask.model.named import find_model
+
+    folder = find_model(model)
+    opened = open_model(folder)
+    if opened.report.unused:
+        console.note(f"{len(opened.report.unused)} tensors beside the model are not used (named in --json)")
+    fields = {
+        "folder": str(folder),
+        "parameters": count_parameters(opened.model),
+        "bytes": _folder_size(folder),
+        "config": asdict(opened.config),
+        "tokenizer": _tokenizer_fields(opened),
+        **asdict(opened.about),
+        "unused": list(opened.report.unused),
+    }
+    return Answer(fields, _info_words(fields))
+
+
+def _origin(source: str, path: Path) -> dict[str, Any]:
+    """Where a converted model comes from, so that it can be traced: the name and its weights' hash."""
+    from unmask import __version__
+    from unmask.files import sha256
+    from unmask.model.weights import find_weights
+
+    weights = find_weights(path)
+    return {"converted_from": Path(source).name, "file": weights.name, "sha256": sha256(weights), "unmask": __version__}
+
+
+def _folder_size(folder: Path) -> int:
+    paths = folder.rglob("*") if folder.is_dir() else [folder]
+    return sum(path.stat().st_size for path in paths if path.is_file())
+
+
+def _tokenizer_fields(opened: "ModelFolder") -> dict[str, Any]:
+    tokenizer = opened.tokenizer
+    return {
+        "pieces": tokenizer.size,
+        "cased": tokenizer.cased,
+        "strip_accents": tokenizer.strip_accents,
+        "split_chinese": tokenizer.split_chinese,
+        "hash": tokenizer.vocabulary_hash,
+    }
+
+
+def _converted_words(fields: dict[str, Any]) -> str:
+    unused = fields["unused"]
+    lines = [
+        f"{fields['folder']}: {fields['head'] or 'bare encoder'}, {fields['parameters']:,} parameters, "
+        f"{fields['bytes'] / 1e6:,.1f} MB",
+        f"{len(fields['used'])} tensors used, {len(unused)} unused" + (":" if unused else ""),
+        *(f"  {name}" for name in unused[:SHOWN]),
+    ]
+    if len(unused) > SHOWN:
+        lines.append(f"  and {len(unused) - SHOWN} more (all with --json)")
+    return "\n".join(lines)
+
+
+def _info_words(fields: dict[str, Any]) -> str:
+    shape, tokenizer = fields["config"], fields["tokenizer"]
+    rows = {
+        "folder": fields["folder"],
+        "head": fields["head"] or "none: a bare encoder",
+        "task": fields["task"],
+        "labels": ", ".join(fields["labels"]),
+        "size": f"{fields['parameters']:,} parameters, {fields['bytes'] / 1e6:,.1f} MB",
+        "shape": f"{shape['layers']} layers, width {shape['width']}, {shape['heads']} heads, "
+        f"{shape['positions']} positions",
+        "tokenizer": f"{tokenizer['pieces']:,} pieces, {'cased' if tokenizer['cased'] else 'uncased'}",
+        "pooling": fields["pooling"] if fields["head"] == "embedding" else "",
+        **{f"score {name}": value for name, value in fields["scores"].items()},
+        **{f"from {name}": value for name, value in fields["provenance"].items()},
+    }
+    shown = {name: value for name, value in rows.items() if value != ""}
+    width = max(map(len, shown))
+    return "\n".join(f"{name:<{width}}  {value}" for name, value in shown.items())
