@@ -74,8 +74,7 @@ def test_the_order_of_texts_and_the_borders_of_blocks_change_nothing(lines: list
 
 
 def test_the_hash_seed_changes_nothing() -> None:
-    code = f"from unmask.text.documents import read_texts
-from unmask.text.learning import learn_vocabulary; print(learn_vocabulary([{SOME_TEXT!r}], size=150))"
+    code = f"from unmask.text.learning import learn_vocabulary; print(learn_vocabulary([{SOME_TEXT!r}], size=150))"
     printed = {
         subprocess.run(
             [sys.executable, "-c", code],
