@@ -51,7 +51,11 @@ class Rewriting:
             f"(?P<removed>{_class(removed)})|(?P<apart>{_class(apart)})|(?P<kept>{_class(kept)})"
             + ("|(?P<decomposed>\U00011938)" if strip_accents else "")
         )
-        self._any = re.compile(_class(f"{removed} {apart} {kept} 11938"))
+        # Two steps, since Python tries the ranges above U+FFFF one by one for every character.
+        everywhere = f"{removed} {apart} {kept}".split()
+        self._suspect = re.compile(
+            _class(" ".join(r for r in everywhere if len(r.split("-")[0]) < 5) + " 10000-10ffff")
+        )
 
     def rewrite(self, text: str) -> str:
         """The text as the library should see it; nearly always the text itself."""
@@ -59,11 +63,11 @@ class Rewriting:
             return text
         if self._sigma and "Σ" in text:
             text = _lower_sigmas(text)
-        return self._pattern.sub(_replacement, text) if self._any.search(text) else text
+        return self._pattern.sub(_replacement, text) if self._suspect.search(text) else text
 
     def origins(self, text: str) -> list[int] | None:
         """For each character of the rewritten text its place in the original; None where places are the same."""
-        if text.isascii() or not self._any.search(text):
+        if text.isascii() or not (self._suspect.search(text) and self._pattern.search(text)):
             return None
         lengths = [len(self._pattern.sub(_replacement, character)) for character in text]
         return [place for place, length in enumerate(lengths) for _ in range(length)]
