@@ -17,7 +17,14 @@ CACHED_NUMBERS = 1 << 18  # attention probabilities worked on at a time: 1 MB st
 
 
 def attend(
-    qkv: Tensor, stacks: Stacks, heads: int, *, causal: bool = False, rate: float = 0.0, chance: Chance | None = None, place: int = 0
+    qkv: Tensor,
+    stacks: Stacks,
+    heads: int,
+    *,
+    causal: bool = False,
+    rate: float = 0.0,
+    chance: Chance | None = None,
+    place: int = 0,
 ) -> Tensor:
     """Every token looks at all tokens of its own sequence (or, if causal, at those up to itself)."""
     level = threshold(rate) if chance is not None else 0
@@ -26,7 +33,7 @@ def attend(
         q, k, v = rows.view(count, length, 3, heads, -1).permute(2, 0, 3, 1, 4)  # (n, H, S, K) each
         if level and chance is not None:
             keep = chance.keep(place + (number << 16), (count, heads, length, length), level, qkv.device)
-            context = _DroppedAttention.apply(q, k, v, keep, scale(level), causal)
+            context = _DroppedAttention.apply(q, k, v, keep, scale(level), causal)  # type: ignore[no-untyped-call]
         else:
             context = F.scaled_dot_product_attention(q, k, v, is_causal=causal)
         gathered.append(context.transpose(1, 2).reshape(count * length, -1))  # (n·S, D)
@@ -69,7 +76,7 @@ class _DroppedAttention(torch.autograd.Function):
         return context.transpose(1, 2)
 
     @staticmethod
-    def backward(ctx: Any, gradient: Tensor) -> tuple[Tensor | None, ...]:  # type: ignore[override]
+    def backward(ctx: Any, gradient: Tensor) -> tuple[Tensor | None, ...]:
         q, k, v, keep = ctx.saved_tensors
         count, heads, length, width = q.shape
         qkv_gradient = q.new_empty(count, length, 3, heads, width)
@@ -80,7 +87,9 @@ class _DroppedAttention(torch.autograd.Function):
             arriving = gradient[part]
             to_v[part] = (probabilities * weight).transpose(-2, -1) @ arriving
             back = (arriving @ v[part].transpose(-2, -1)).mul_(weight)
-            back = back.sub_((back * probabilities).sum(-1, keepdim=True)).mul_(probabilities).mul_(1 / math.sqrt(width))
+            back = (
+                back.sub_((back * probabilities).sum(-1, keepdim=True)).mul_(probabilities).mul_(1 / math.sqrt(width))
+            )
             to_q[part] = back @ k[part]
             to_k[part] = back.transpose(-2, -1) @ q[part]
         return to_q, to_k, to_v, None, None, None

@@ -1,5 +1,6 @@
 """The bidirectional encoder of Devlin et al. (2018): a ragged batch in, one vector for each token out."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import torch
@@ -40,7 +41,7 @@ class Bert(nn.Module):
         super().__init__()
         self.config = config
         self.embeddings = Embeddings(config)
-        self.layers = nn.ModuleList(Layer(config, number) for number in range(config.layers))
+        self.layers: Sequence[Layer] = nn.ModuleList(Layer(config, n) for n in range(config.layers))  # type: ignore[assignment]
         self.pooler = nn.Linear(config.width, config.width) if config.pooler else None
         self.recompute = False  # keep only each layer's input and compute the layer again in the backward pass
         initialise(self, config.initial_deviation, seed)

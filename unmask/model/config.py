@@ -62,7 +62,7 @@ class BertConfig:
 
     @classmethod
     def from_published(cls, published: dict[str, Any]) -> "BertConfig":
-        """Reads the fields of a published `config.json` (or Google's `bert_config.json`); absent ones have BERT's defaults.
+        """Reads a published `config.json` (or Google's `bert_config.json`); absent fields have BERT's defaults.
 
         >>> BertConfig.from_published({"hidden_size": 128, "num_attention_heads": 2}).heads
         2

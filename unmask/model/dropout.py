@@ -1,4 +1,4 @@
-"""Dropout whose masks are a function of (seed, step, part of the batch, place in the model): nothing to save for an exact resume.
+"""Dropout whose masks are a function of (seed, step, part of the batch, place in the model): resuming needs no state.
 
 On a CPU a mask costs a byte of counter-based chance per number, about a fifth of the time of torch's own dropout.
 """
@@ -65,7 +65,7 @@ def drop_add(x: Tensor, branch: Tensor, rate: float, chance: Chance | None, plac
         return x + branch
     level = threshold(rate)
     keep = chance.keep(place, tuple(branch.shape), level, branch.device)
-    added: Tensor = _DropAdd.apply(x, branch, keep, scale(level))
+    added: Tensor = _DropAdd.apply(x, branch, keep, scale(level))  # type: ignore[no-untyped-call]
     return added
 
 
@@ -79,6 +79,6 @@ class _DropAdd(torch.autograd.Function):
         return torch.addcmul(x, branch, keep.to(branch.dtype), value=scale)
 
     @staticmethod
-    def backward(ctx: Any, gradient: Tensor) -> tuple[Tensor, Tensor, None, None]:  # type: ignore[override]
+    def backward(ctx: Any, gradient: Tensor) -> tuple[Tensor, Tensor, None, None]:
         (keep,) = ctx.saved_tensors
         return gradient, gradient * (keep.to(gradient.dtype) * ctx.scale), None, None

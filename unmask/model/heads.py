@@ -3,6 +3,8 @@
 A head takes what the encoder said of a batch (`Encoded`) and gives logits, or vectors, in the batch's own order.
 """
 
+import math
+from collections.abc import Callable
 from typing import Any
 
 import torch
@@ -61,6 +63,22 @@ class Pretraining(nn.Module):
     def forward(self, encoded: Encoded, positions: Tensor | None = None) -> tuple[Tensor, Tensor]:
         """Masked-word logits and next-sentence logits."""  # (M, V), (B, 2)
         return self.words(encoded, positions), self.next(encoded)
+
+
+class ContextMatching(nn.Module):
+    """Which context does a masked word come from? Its embedding is held against the pooled vector of every sequence."""
+
+    def __init__(self, config: BertConfig) -> None:
+        super().__init__()
+        self.projection = nn.Linear(config.width, config.width)
+        self.scale = nn.Parameter(torch.tensor(math.log(10.0)))
+        self.bias = nn.Parameter(torch.tensor(-math.log(30.0)))  # at first nearly every pair is a wrong one
+
+    def forward(self, encoded: Encoded, words: Tensor) -> Tensor:
+        """A logit for each pair of a word and a sequence."""  # (M,) -> (M, B)
+        word = F.normalize(self.projection(encoded.words[words]), dim=-1)  # (M, D)
+        context = F.normalize(_pooled(encoded), dim=-1)  # (B, D)
+        return word @ context.T * self.scale.exp() + self.bias
 
 
 class Classes(nn.Module):
@@ -132,16 +150,16 @@ def make_head(name: str, config: BertConfig, *, outputs: int = 2, pooling: str =
     return head
 
 
-HEADS = {
-    "pretraining": lambda config, outputs, pooling: Pretraining(config),
-    "masked_words": lambda config, outputs, pooling: MaskedWords(config),
-    "next_sentence": lambda config, outputs, pooling: NextSentence(config),
-    "classes": lambda config, outputs, pooling: Classes(config, outputs),
-    "regression": lambda config, outputs, pooling: Classes(config, 1),
-    "tokens": lambda config, outputs, pooling: Tokens(config, outputs),
-    "span": lambda config, outputs, pooling: Span(config),
-    "choice": lambda config, outputs, pooling: Classes(config, 1),
-    "embedding": lambda config, outputs, pooling: Embedding(pooling),
+HEADS: dict[str, Callable[[BertConfig, int, str], nn.Module]] = {
+    "pretraining": lambda config, *_: Pretraining(config),
+    "masked_words": lambda config, *_: MaskedWords(config),
+    "next_sentence": lambda config, *_: NextSentence(config),
+    "classes": lambda config, outputs, _: Classes(config, outputs),
+    "regression": lambda config, *_: Classes(config, 1),
+    "tokens": lambda config, outputs, _: Tokens(config, outputs),
+    "span": lambda config, *_: Span(config),
+    "choice": lambda config, *_: Classes(config, 1),
+    "embedding": lambda _, __, pooling: Embedding(pooling),
 }
 
 
@@ -154,7 +172,7 @@ def pool(rows: Tensor, encoded: Encoded, pooling: str) -> Tensor:
     return torch.cat([POOLINGS[pooling](part) for part in shaped])
 
 
-POOLINGS = {"mean": lambda part: part.mean(1), "max": lambda part: part.amax(1)}
+POOLINGS: dict[str, Callable[[Tensor], Tensor]] = {"mean": lambda part: part.mean(1), "max": lambda part: part.amax(1)}
 
 
 def _pooled(encoded: Encoded) -> Tensor:

@@ -1,4 +1,4 @@
-"""The parts of the encoder: embeddings, the feed-forward part, and the post-norm layer of Vaswani et al. (2017) as BERT uses it.
+"""The parts of the encoder: embeddings, and the post-norm layer of Vaswani et al. (2017) as BERT uses it.
 
 Everything here works on the tokens of a whole ragged batch, (T, D); only attention knows where a sequence ends.
 """
@@ -61,15 +61,17 @@ class Layer(nn.Module):
             qkv, stacks, self.heads, causal=causal, rate=self.attention_rate, chance=chance, place=self.place
         )  # (T, D)
         x = self.attention_norm(drop_add(x, self.attention_out(context), self.rate, chance, self.place + 1))
-        return self.output_norm(drop_add(x, self.feed_forward(x), self.rate, chance, self.place + 2))
+        output: Tensor = self.output_norm(drop_add(x, self.feed_forward(x), self.rate, chance, self.place + 2))
+        return output
 
     def feed_forward(self, x: Tensor) -> Tensor:
         """Wide, bent, and narrow again."""  # (T, D) -> (T, D)
         parts = x, self.up.weight, self.up.bias, self.down.weight, self.down.bias
         if self.activation == "gelu" and not torch.is_autocast_enabled(x.device.type):
-            narrowed: Tensor = _FeedForward.apply(*parts)
-            return narrowed
-        return self.down(ACTIVATIONS[self.activation](self.up(x)))
+            narrowed: Tensor = _FeedForward.apply(*parts)  # type: ignore[no-untyped-call]
+        else:
+            narrowed = self.down(ACTIVATIONS[self.activation](self.up(x)))
+        return narrowed
 
     def maps(self, x: Tensor, stacks: Stacks, causal: bool = False) -> list[Tensor]:
         """What each head of this layer attends to, given the layer's input: (n, H, S, S) for each stack."""
@@ -86,7 +88,7 @@ class _FeedForward(torch.autograd.Function):
         return F.linear(F.gelu(wide), down, down_bias)
 
     @staticmethod
-    def backward(ctx: Any, gradient: Tensor) -> tuple[Tensor, ...]:  # type: ignore[override]
+    def backward(ctx: Any, gradient: Tensor) -> tuple[Tensor, ...]:
         x, wide, up, down = ctx.saved_tensors
         to_down = gradient.T @ F.gelu(wide)
         to_wide = torch.ops.aten.gelu_backward(gradient @ down, wide)

@@ -1,4 +1,4 @@
-"""Checkpoints for an exact resume: weights and optimiser state in one safetensors file, sealed by a small JSON with its checksum.
+"""Checkpoints for an exact resume: weights and optimiser state in one safetensors file, sealed by its checksum.
 
 A checkpoint exists once its seal does. The newest one that matches its checksum is taken; a damaged one is passed over.
 """

@@ -1,4 +1,4 @@
-"""The journal of a run: `run.jsonl`, one line an event, holding only what a repeated run would write again byte for byte.
+"""The journal of a run: `run.jsonl`, one line an event, only what a repeated run would write again byte for byte.
 
 Times and speeds differ from run to run and go to `speed.jsonl` beside it.
 """

@@ -4,9 +4,10 @@ A step is a pure function of the weights, the optimiser's state, the seed and th
 """
 
 import math
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Any
 
 import torch
 from torch import Tensor, nn
@@ -18,22 +19,12 @@ from unmask.model.dropout import Chance
 
 @dataclass(frozen=True)
 class Part:
-    """A micro-batch: what the model takes in at once."""
+    """A micro-batch: what the learner takes in at once."""
 
     number: int  # its place in the step's whole batch, the same for any number of machines
     batch: Any  # what the task's losses are computed from
     tokens: int  # pieces in it
     counts: Mapping[str, float]  # how many labels each loss has here
-
-
-class Task(Protocol):
-    """What the loop asks of a task."""
-
-    def parts(self, step: int) -> Sequence[Part]:
-        """The micro-batches of a step that fall to this process; a pure function of the step."""
-
-    def losses(self, model: nn.Module, batch: Any, chance: Chance | None) -> tuple[dict[str, Tensor], dict[str, Tensor]]:
-        """Each loss summed over its labels, and figures to sum up (such as how many were right)."""
 
 
 @dataclass(frozen=True)
@@ -50,41 +41,56 @@ class Step:
 
 
 def train(
-    model: nn.Module,
-    task: Task,
+    learner: nn.Module,
+    parts_of: Callable[[int], Sequence[Part]],
     optimiser: Optimizer,
     learning_rate: Callable[[int], float],
     *,
-    first: int = 0,
-    last: int,
+    steps: Iterable[int],
     seed: int = 0,
     clip: float = 1.0,
     dropout: bool = True,
     gather: Callable[[dict[str, float]], dict[str, float]] = dict,
     world: int = 1,
 ) -> Iterator[Step]:
-    """Takes the steps first … last - 1 and yields what each did. `gather` sums figures over all processes."""
-    model.train()
-    for number in range(first, last):
+    """Takes the steps and yields what each did.
+
+    `learner(batch, chance)` gives each loss summed over its labels, and figures to sum up (such as how many were
+    right). `parts_of(step)` gives the micro-batches of a step that fall to this process. `gather` sums figures over
+    all processes.
+    """
+    learner.train()
+    for number in steps:
         for group in optimiser.param_groups:
             group["lr"] = learning_rate(number) * group.get("lr_scale", 1.0)
-        parts = task.parts(number)
+        parts = parts_of(number)
         counts = gather(_summed([{**part.counts, "tokens": part.tokens} for part in parts]))
         totals = []
         for part in parts:
-            chance = Chance(seed, number, part.number) if dropout else None
-            losses, figures = task.losses(model, part.batch, chance)
-            # every process adds its own share of the whole batch's mean; the mean over processes is undone by `world`
-            share = sum(loss * (world / counts[name]) for name, loss in losses.items())
-            assert isinstance(share, Tensor)
-            share.backward()  # type: ignore[no-untyped-call]
+            with _gradients_meet(learner, part is parts[-1]):
+                losses, figures = learner(part.batch, Chance(seed, number, part.number) if dropout else None)
+                # this process's share of the whole batch's mean; engines average over processes, `world` undoes that
+                share = sum(loss * (world / counts[name]) for name, loss in losses.items())
+                share.backward()
             totals.append({name: float(value.detach()) for name, value in {**losses, **figures}.items()})
-        norm = float(torch.nn.utils.clip_grad_norm_(model.parameters(), clip or math.inf))
+        norm = float(clip_gradients(learner, clip))
         step = _step(number, gather(_summed(totals)), counts, optimiser.param_groups[0]["lr"], norm)
         _check(step)
         optimiser.step()
         optimiser.zero_grad(set_to_none=True)
         yield step
+
+
+def clip_gradients(learner: nn.Module, limit: float) -> Tensor:
+    """Scales all gradients down to a common norm of at most `limit` (0: no limit); gives the norm before."""
+    norm = torch.nn.utils.clip_grad_norm_(learner.parameters(), limit or math.inf)
+    return norm.full_tensor() if hasattr(norm, "full_tensor") else norm  # sharded engines give a norm in pieces
+
+
+def _gradients_meet(learner: nn.Module, last: bool) -> AbstractContextManager[None]:
+    """Distributed engines exchange gradients once a step: with the last micro-batch."""
+    no_sync = getattr(learner, "no_sync", None)
+    return nullcontext() if last or no_sync is None else no_sync()
 
 
 def _summed(parts: Sequence[Mapping[str, float]]) -> dict[str, float]:

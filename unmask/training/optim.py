@@ -1,4 +1,4 @@
-"""Optimisers: AdamW as torch keeps it, and LAMB (You et al., 2019) for large batches. Biases and norms are not decayed."""
+"""Optimisers: AdamW as torch keeps it, and LAMB (You et al., 2019) for large batches; only matrices are decayed."""
 
 from collections.abc import Callable, Iterable
 from typing import Any
@@ -9,7 +9,12 @@ from torch.optim import AdamW, Optimizer
 
 
 def make_optimiser(
-    name: str, model: nn.Module, *, decay: float = 0.01, betas: tuple[float, float] = (0.9, 0.999), epsilon: float = 1e-6
+    name: str,
+    model: nn.Module,
+    *,
+    decay: float = 0.01,
+    betas: tuple[float, float] = (0.9, 0.999),
+    epsilon: float = 1e-6,
 ) -> Optimizer:
     """An optimiser by its name; the schedule sets the learning rate before every step."""
     return OPTIMISERS[name](parameter_groups(model, decay), betas, epsilon)
@@ -28,7 +33,11 @@ class Lamb(Optimizer):
     """Adam whose step for each matrix is scaled to that matrix's own norm; batches of thousands stay stable."""
 
     def __init__(
-        self, groups: Iterable[dict[str, Any]], lr: float = 1e-3, betas: tuple[float, float] = (0.9, 0.999), eps: float = 1e-6
+        self,
+        groups: Iterable[dict[str, Any]],
+        lr: float = 1e-3,
+        betas: tuple[float, float] = (0.9, 0.999),
+        eps: float = 1e-6,
     ) -> None:
         super().__init__(groups, {"lr": lr, "betas": betas, "eps": eps, "weight_decay": 0.0})
 
@@ -44,7 +53,9 @@ class Lamb(Optimizer):
     def _move(self, parameter: Tensor, group: dict[str, Any]) -> None:
         state = self.state[parameter]
         if not state:
-            state.update(step=torch.zeros(()), exp_avg=torch.zeros_like(parameter), exp_avg_sq=torch.zeros_like(parameter))
+            state.update(
+                step=torch.zeros(()), exp_avg=torch.zeros_like(parameter), exp_avg_sq=torch.zeros_like(parameter)
+            )
         state["step"] += 1
         count, (beta1, beta2) = int(state["step"]), group["betas"]
         mean = state["exp_avg"].lerp_(parameter.grad, 1 - beta1)

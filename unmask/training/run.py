@@ -1,4 +1,4 @@
-"""A training in a folder: it goes on from the folder's last checkpoint, writes its journal, and saves itself as it goes.
+"""A training in a folder: it goes on from the folder's last checkpoint, writes its journal and saves itself.
 
 Killed at any moment and started again, it ends with the same weights, optimiser state and journal, bit for bit.
 """
@@ -8,6 +8,7 @@ import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
 
 from torch import nn
 from torch.optim import Optimizer
@@ -82,7 +83,7 @@ class Run:
         evaluate: Callable[[int], Figures | None] = lambda _: None,
         stop: Callable[[], bool] = lambda: False,
     ) -> Iterator[tuple[Step, Figures | None]]:
-        """Takes the steps one by one: journal, held-out figures where `evaluate` gives some, checkpoint; yields both."""
+        """Takes the steps one by one, with journal, held-out figures where `evaluate` gives some, and checkpoints."""
         started = last_save = time.monotonic()
         for step in steps:
             held_out = evaluate(step.number)
@@ -100,7 +101,7 @@ class Run:
         self.save()
 
     def _write(self, step: Step, held_out: Figures | None, seconds: float) -> None:
-        event = {
+        event: dict[str, Any] = {
             "step": step.number,
             "tokens": step.tokens,
             "loss": step.loss,

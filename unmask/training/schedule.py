@@ -1,4 +1,4 @@
-"""The learning rate as a function of the step: a linear warm-up, then a decay that reaches its end when the training does."""
+"""The learning rate as a function of the step: a warm-up, then a decay that ends when the training does."""
 
 import math
 from collections.abc import Callable

@@ -1,0 +1,43 @@
+import pytest
+import torch
+import torch.nn.functional as F
+
+from unmask.model import masked_loss
+from unmask.model.masked_loss import masked_word_loss
+
+
+def parts() -> list[torch.Tensor]:
+    generator = torch.Generator().manual_seed(0)
+    shapes = [(23, 8), (50, 8), (50,)]
+    return [torch.randn(*shape, generator=generator, dtype=torch.float64).requires_grad_() for shape in shapes]
+
+
+@pytest.mark.parametrize("rows", [1, 7, 100])
+def test_the_loss_and_gradients_in_chunks_are_those_of_cross_entropy(
+    rows: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(masked_loss, "CHUNK_NUMBERS", rows * 50)
+    targets = torch.arange(23)
+    ours, obvious = parts(), parts()
+    loss, found = masked_word_loss(*ours, targets)
+    logits = F.linear(*obvious)
+    expected = F.cross_entropy(logits, targets, reduction="sum")
+    torch.testing.assert_close(loss.double(), expected, rtol=1e-5, atol=1e-5)
+    assert int(found) == int((logits.argmax(-1) == targets).sum())
+    (loss / 23).backward()
+    (expected / 23).backward()
+    for one, other in zip(ours, obvious, strict=True):
+        torch.testing.assert_close(one.grad, other.grad, rtol=1e-4, atol=1e-6)
+
+
+def test_a_hopeless_target_has_a_large_but_finite_loss() -> None:
+    states, words = torch.tensor([[1.0]]), torch.tensor([[200.0], [0.0]])
+    loss, found = masked_word_loss(states, words, torch.zeros(2), torch.tensor([1]))
+    assert float(loss) == pytest.approx(200.0)
+    assert int(found) == 0
+
+
+def test_without_gradients_nothing_is_kept() -> None:
+    with torch.no_grad():
+        loss, _ = masked_word_loss(*parts(), torch.arange(23))
+    assert not loss.requires_grad
