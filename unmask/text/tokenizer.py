@@ -178,6 +178,15 @@ class Tokenizer:
         return [(origins[start], origins[end - 1] + 1) for start, end in encoded.offsets]
 
 
+def is_chinese(character: str) -> bool:
+    """Whether the rules call a character Chinese; kana and hangul are not.
+
+    >>> is_chinese("中"), is_chinese("カ")
+    (True, False)
+    """
+    return bool(re.match(f"[{CHINESE}]", character))
+
+
 def _rust_tokenizer(tokenizer: Tokenizer) -> tokenizers.Tokenizer:
     """The library's tokenizer for a vocabulary and its settings, complete, so that others can use its file."""
     vocabulary = {piece: id for id, piece in enumerate(tokenizer.pieces)}
