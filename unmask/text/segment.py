@@ -42,7 +42,8 @@ def word_starts(ids: NDArray[np.integer], pieces: Sequence[str], segment: Segmen
     assert lengths.sum() == len(ids), "a segmenter must give back the whole text"
     segmented = np.zeros(len(ids), dtype=np.bool_)
     segmented[np.cumsum(lengths) - lengths] = True
-    return np.logical_and(starts[ids], segmented | (characters[ids] == " "))
+    begins: NDArray[np.bool_] = starts[ids] & (segmented | (characters[ids] == " "))
+    return begins
 
 
 @lru_cache(maxsize=4)
