@@ -6,14 +6,16 @@ from typing import Any
 
 import typer
 
-from unmask.cli import folders
+from unmask.cli import folders, vocab
 from unmask.errors import InputError
 
 VERBS: dict[str, Callable[..., Any]] = {
     "convert": folders.convert,
     "info": folders.info,
 }
-GROUPS: dict[str, dict[str, Callable[..., Any]]] = {}
+GROUPS: dict[str, dict[str, Callable[..., Any]]] = {
+    "vocab": {"learn": vocab.learn, "check": vocab.check},
+}
 
 
 def build() -> typer.Typer:

@@ -3,6 +3,7 @@
 Comes in: a path. Goes out: a list of pieces that a model can rely on (special pieces present, no piece twice).
 """
 
+import re
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -33,8 +34,11 @@ def write_vocabulary(path: Path, pieces: Sequence[str]) -> None:
     for number, piece in enumerate(pieces, start=1):
         if "\n" in piece or piece.endswith("\r"):
             raise InputError(f"piece {number}, {piece!r}, for {path}", wanted="pieces without line ends")
-    with files.atomic_path(path) as temporary:
-        temporary.write_bytes("".join(f"{piece}\n" for piece in pieces).encode("utf-8"))
+    try:
+        with files.atomic_path(path) as temporary:
+            temporary.write_bytes("".join(f"{piece}\n" for piece in pieces).encode("utf-8"))
+    except OSError as error:
+        raise InputError(f"{path}: {error.strerror}", wanted="a place where a file can be written") from None
 
 
 def check_vocabulary(pieces: Sequence[str], source: str) -> None:
@@ -46,6 +50,9 @@ def check_vocabulary(pieces: Sequence[str], source: str) -> None:
     """
     if not any(pieces):
         raise InputError(f"{source}, which is empty", wanted="a vocabulary with one piece a line")
+    present = set(pieces)
+    if missing := [piece for piece in SPECIAL_PIECES if piece not in present]:
+        raise InputError(f"{source} without {', '.join(missing)}", wanted=f"the pieces {' '.join(SPECIAL_PIECES)}")
     lines: dict[str, int] = {}
     for number, piece in enumerate(pieces, start=1):
         if not piece:
@@ -53,8 +60,15 @@ def check_vocabulary(pieces: Sequence[str], source: str) -> None:
         if (first := lines.setdefault(piece, number)) != number:
             where = f"{piece!r} on line {number} of {source} and before it on line {first}"
             raise InputError(where, wanted="each piece once", do="remove one")
-    if missing := [piece for piece in SPECIAL_PIECES if piece not in lines]:
-        raise InputError(f"{source} without {', '.join(missing)}", wanted=f"the pieces {' '.join(SPECIAL_PIECES)}")
+
+
+def has_capitals(pieces: Sequence[str]) -> bool:
+    """Whether a vocabulary is a cased one: a lower-casing tokenizer cannot have learned capitals.
+
+    >>> has_capitals([*SPECIAL_PIECES, "bert"]), has_capitals([*SPECIAL_PIECES, "B", "##ert"])
+    (False, True)
+    """
+    return any(re.search("[A-Z]", piece) for piece in pieces if not re.fullmatch(r"\[.*\]", piece))
 
 
 def _read_text(path: Path) -> str:
