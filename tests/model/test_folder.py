@@ -4,6 +4,7 @@ import json
 import os
 import shutil
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -199,6 +200,23 @@ def our_vectors(opened: ModelFolder) -> np.ndarray[Any, Any]:
     return np.asarray(batch.restore(vectors.numpy()))
 
 
+def test_an_old_sentence_transformers_folder_has_its_encoder_in_a_folder_within(tmp_path: Path) -> None:
+    saved = our_folder(tmp_path / "model", "embedding")
+    inner = tmp_path / "model" / "0_Transformer"
+    inner.mkdir()
+    for name in ("config.json", "model.safetensors", "vocab.txt", "sentence_bert_config.json"):
+        shutil.move(tmp_path / "model" / name, inner)
+    for name in ("unmask.json", "tokenizer.json", "tokenizer_config.json"):
+        (tmp_path / "model" / name).unlink()
+    modules = json.loads((tmp_path / "model" / "modules.json").read_text())
+    modules[0]["path"] = "0_Transformer"
+    (tmp_path / "model" / "modules.json").write_text(json.dumps(modules))
+    opened = open_model(tmp_path / "model")
+    assert (opened.about.head, opened.about.max_length) == ("embedding", 64)
+    state = opened.model.state_dict()
+    assert all(torch.equal(state[name], tensor) for name, tensor in saved.model.state_dict().items())
+
+
 def test_a_sentence_module_that_changes_vectors_otherwise_is_refused(tmp_path: Path) -> None:
     our_folder(tmp_path / "model", "embedding")
     (tmp_path / "model" / "unmask.json").unlink()
@@ -326,6 +344,36 @@ def test_a_configuration_that_does_not_fit_is_refused(tmp_path: Path, changes: d
         open_model(tmp_path / "model")
 
 
+def test_a_regression_of_several_values_is_refused(tmp_path: Path) -> None:
+    our_folder(tmp_path / "model", "classes")
+    (tmp_path / "model" / "unmask.json").unlink()
+    change_config(tmp_path / "model", problem_type="regression")
+    with pytest.raises(InputError, match=r"regression of shape \[3\]"):
+        open_model(tmp_path / "model")
+
+
+@pytest.mark.parametrize(
+    "name", ["model.safetensors", "config.json", "unmask.json", "modules.json", "pytorch_model.bin"]
+)
+def test_any_damage_is_either_harmless_or_refused(tmp_path: Path, name: str) -> None:
+    folder, generator = tmp_path / "model", np.random.default_rng(1)
+    our_folder(folder, "embedding")
+    if name == "modules.json":
+        (folder / "unmask.json").unlink()
+    if name == "pytorch_model.bin":
+        torch.save(load_file(folder / "model.safetensors"), folder / name)
+        (folder / "model.safetensors").unlink()
+    whole = (folder / name).read_bytes()
+    for _ in range(40):
+        damaged = bytearray(whole)
+        places = generator.integers(0, min(len(whole), 3000), 2)
+        for place in places:
+            damaged[place] = generator.integers(256)
+        (folder / name).write_bytes(damaged)
+        with suppress(InputError):
+            open_model(folder)
+
+
 @pytest.mark.parametrize("kept", [0, 5, 2000, -1])
 def test_truncated_weights_are_refused(tmp_path: Path, kept: int) -> None:
     our_folder(tmp_path / "model", None)
@@ -375,6 +423,58 @@ def test_a_failed_save_leaves_the_old_folder_and_nothing_else(tmp_path: Path, mo
         our_folder(tmp_path / "new", "span")
     assert {path.name: path.read_bytes() for path in (tmp_path / "model").iterdir()} == before
     assert os.listdir(tmp_path) == ["model"]
+
+
+def stop_after(monkeypatch: pytest.MonkeyPatch, moves: int) -> None:
+    """The machine stops when a save has moved this many files into the folder."""
+    move, done = os.replace, []
+
+    def limited(source: Path, target: Path) -> None:
+        if ".ready" in str(source):
+            if len(done) == moves:
+                raise KeyboardInterrupt
+            done.append(target)
+        move(source, target)
+
+    monkeypatch.setattr("os.replace", limited)
+
+
+@pytest.mark.parametrize("moves", range(7))
+def test_a_save_that_stops_between_files_is_completed_by_the_next_reader(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, moves: int
+) -> None:
+    our_folder(tmp_path / "model", "classes")
+    with monkeypatch.context() as patch:
+        stop_after(patch, moves)
+        with pytest.raises(KeyboardInterrupt):
+            our_folder(tmp_path / "model", "span")
+    assert open_model(tmp_path / "model").about.head == "span"
+    assert os.listdir(tmp_path) == ["model"]
+
+
+def test_what_a_killed_save_left_is_cleared_by_the_next(tmp_path: Path) -> None:
+    (tmp_path / ".model.part").mkdir()
+    (tmp_path / ".model.part" / "pytorch_model.bin").write_bytes(b"half a file")
+    our_folder(tmp_path / "model", "classes")
+    assert os.listdir(tmp_path) == ["model"]
+    assert not (tmp_path / "model" / "pytorch_model.bin").exists()
+
+
+def test_a_person_s_readme_is_kept_and_a_card_written_anew(tmp_path: Path) -> None:
+    card = tmp_path / "model" / "README.md"
+    our_folder(tmp_path / "model", "classes")
+    our_folder(tmp_path / "model", "span")
+    assert "question-answering" in card.read_text()
+    card.write_text("# My notes")
+    our_folder(tmp_path / "model", "classes")
+    assert card.read_text() == "# My notes"
+
+
+def test_a_device_that_the_machine_lacks_is_refused(tmp_path: Path) -> None:
+    our_folder(tmp_path / "model", None)
+    for device in ("cuda:7", "abacus"):
+        with pytest.raises(InputError, match=f"device '{device}'"):
+            open_model(tmp_path / "model", device=device)
 
 
 def test_saving_again_keeps_other_files_and_replaces_the_model(tmp_path: Path) -> None:

@@ -38,26 +38,29 @@ class About:
         return json.dumps({"format": FORMAT, **asdict(self)}, indent=2, ensure_ascii=False) + "\n"
 
     @classmethod
-    def from_json(cls, text: str, source: str) -> "About":
-        """Reads `unmask.json`.
+    def from_fields(cls, stored: Mapping[str, Any], source: str) -> "About":
+        """Reads what `to_json` wrote.
 
-        >>> About.from_json(About(head="tokens", labels=("O", "B-PER")).to_json(), "here").labels
+        >>> About.from_fields(json.loads(About(head="tokens", labels=("O", "B-PER")).to_json()), "here").labels
         ('O', 'B-PER')
         """
-        stored = parse_object(text, source)
+        stored = dict(stored)
         if stored.pop("format", None) != FORMAT:
             raise InputError(f"{source} of another format", wanted=f"format {FORMAT}", do="update unmask")
         unknown = stored.keys() - {known.name for known in fields(cls)}
         if unknown:
             raise InputError(f"{source} with unknown fields {sorted(unknown)}", do="remove them or update unmask")
-        return cls(**stored | {"labels": tuple(stored.get("labels", ()))})
+        about = cls(**stored | {"labels": tuple(stored.get("labels") or ())})
+        if about.head not in ARCHITECTURES or about.pooling not in POOLING_FIELDS:
+            raise InputError(f"{source} with head {about.head!r}, pooling {about.pooling!r}", do="update unmask")
+        return about
 
 
 def read_about(folder: Path, published: Mapping[str, Any], shapes: Mapping[str, tuple[int, ...]]) -> About:
     """What the folder says of itself in `unmask.json`; without it, what its configuration and tensors say."""
     own = folder / "unmask.json"
     if own.is_file():
-        return About.from_json(own.read_text(encoding="utf-8"), str(own))
+        return About.from_fields(read_object(own), str(own))
     head = head_of(published, shapes)
     if head is None and (folder / "modules.json").is_file():
         return _read_sentence_modules(folder)
@@ -86,8 +89,12 @@ def head_of(published: Mapping[str, Any], shapes: Mapping[str, tuple[int, ...]])
     if "classifier.bias" not in shapes:
         return None
     architecture = (published.get("architectures") or [""])[0]
-    one_output = "regression" if shapes["classifier.bias"] == (1,) else "classes"
-    return {"BertForTokenClassification": "tokens", "BertForMultipleChoice": "choice"}.get(architecture, one_output)
+    if architecture in ("BertForTokenClassification", "BertForMultipleChoice"):
+        return "tokens" if architecture == "BertForTokenClassification" else "choice"
+    one_output = shapes["classifier.bias"] == (1,)
+    if published.get("problem_type") == "regression" and not one_output:
+        raise InputError(f"a regression of shape {list(shapes['classifier.bias'])}", wanted="one value")
+    return "regression" if one_output else "classes"
 
 
 def published_fields(about: About, outputs: int) -> dict[str, Any]:
@@ -123,42 +130,52 @@ def sentence_modules(about: About, width: int, positions: int) -> dict[str, str]
 def read_object(path: Path) -> dict[str, Any]:
     """A JSON object from a file."""
     try:
-        return parse_object(path.read_text(encoding="utf-8"), str(path))
-    except (OSError, UnicodeDecodeError) as error:
-        raise InputError(f"{path}, which cannot be read ({error})", wanted="a JSON file") from error
-
-
-def parse_object(text: str, source: str) -> dict[str, Any]:
-    """A JSON object from its text."""
-    try:
-        found = json.loads(text)
-    except ValueError as error:
-        raise InputError(f"{source}, which is no JSON ({error})", do="copy it again from its source") from error
+        found = json.loads(path.read_text(encoding="utf-8"))
+    except (OSError, ValueError) as error:
+        raise InputError(f"{path}, which is no JSON file ({error})", do="copy it again from its source") from error
     if not isinstance(found, dict):
-        raise InputError(f"{source} with a JSON {type(found).__name__}", wanted="an object")
+        raise InputError(f"{path} with a JSON {type(found).__name__}", wanted="an object")
     return found
 
 
 def _labels(published: Mapping[str, Any], outputs: int) -> tuple[str, ...]:
     stored = published.get("id2label") or {}
-    labels = tuple(str(stored[number]) for number in sorted(stored, key=int))
+    try:
+        labels = tuple(str(stored[number]) for number in sorted(stored, key=int))
+    except (TypeError, ValueError) as error:
+        raise InputError(f"id2label {stored}", wanted="a label for each number") from error
     if labels and len(labels) != outputs:
         raise InputError(f"{len(labels)} labels (id2label) for {outputs} outputs", wanted="one for each output")
     return labels or tuple(f"LABEL_{number}" for number in range(outputs))
 
 
+def transformer_path(folder: Path) -> str:
+    """The folder within a sentence-transformers folder that the encoder is in; today it is the folder itself."""
+    modules = _read_modules(folder / "modules.json") if (folder / "modules.json").is_file() else [("", "")]
+    return modules[0][0]
+
+
+def _read_modules(path: Path) -> list[tuple[str, str]]:
+    """Path and kind of each module; a path is the name of a folder within, never one elsewhere."""
+    try:
+        modules = json.loads(path.read_text(encoding="utf-8"))
+        return [(Path(module["path"]).name, module["type"].rsplit(".", 1)[-1]) for module in modules]
+    except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
+        raise InputError(f"{path}, which is damaged", wanted="a list of modules with path and type") from error
+
+
 def _read_sentence_modules(folder: Path) -> About:
     """The pooling of a sentence-transformers folder; a module that changes vectors in another way is refused."""
-    modules = json.loads((folder / "modules.json").read_text(encoding="utf-8"))
-    kinds = [module["type"].rsplit(".", 1)[-1] for module in modules]
-    if kinds not in (["Transformer", "Pooling"], ["Transformer", "Pooling", "Normalize"]):
+    modules = _read_modules(folder / "modules.json")
+    kinds = [kind for _, kind in modules]
+    if kinds[1:] not in (["Pooling"], ["Pooling", "Normalize"]):
         raise InputError(f"{folder / 'modules.json'} with {kinds}", wanted="Transformer, Pooling and perhaps Normalize")
-    pooling = read_object(folder / modules[1]["path"] / "config.json")
+    pooling = read_object(folder / modules[1][0] / "config.json")
     chosen = [name for name, published in POOLING_FIELDS.items() if pooling.get(f"pooling_mode_{published}")]
     mode = pooling.get("pooling_mode") or (chosen[0] if len(chosen) == 1 else None)
     if mode not in POOLING_FIELDS:
         raise InputError(f"{folder} with pooling {mode or chosen}", wanted=f"one of {', '.join(POOLING_FIELDS)}")
-    settings = folder / "sentence_bert_config.json"
+    settings = folder / modules[0][0] / "sentence_bert_config.json"
     length = read_object(settings).get("max_seq_length") if settings.is_file() else None
     return About(head="embedding", pooling=mode, normalise="Normalize" in kinds, max_length=length)
 

@@ -5,10 +5,6 @@
 """
 
 import json
-import os
-import shutil
-from collections.abc import Iterator
-from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -18,8 +14,14 @@ from safetensors.torch import save_file
 from torch import Tensor
 
 from unmask.errors import InputError
-from unmask.files import sync
-from unmask.model.about import About, published_fields, read_about, read_object, sentence_modules
+from unmask.model.about import (
+    About,
+    published_fields,
+    read_about,
+    read_object,
+    sentence_modules,
+    transformer_path,
+)
 from unmask.model.bert import Bert
 from unmask.model.card import is_card, write_card
 from unmask.model.config import BertConfig
@@ -28,6 +30,7 @@ from unmask.model.named import find_model
 from unmask.model.names import HEAD_NAMES, POOLED_HEADS, LoadReport, published_names, to_google, to_ours, to_published
 from unmask.model.tensorflow_checkpoint import write_checkpoint
 from unmask.model.weights import Weights, read_weights
+from unmask.model.whole_folder import finish, whole_folder
 from unmask.text.tokenizer import Tokenizer
 
 DTYPES = {"float32": torch.float32, "float16": torch.float16}
@@ -72,10 +75,12 @@ def open_model(folder: Path | str, *, device: str = "cpu", head: str | None = No
     True
     """
     path = find_model(folder)
-    weights = read_weights(path)
-    home = path if path.is_dir() else path.parent
+    finish(path)
+    home = _home(path)
+    weights = read_weights(home if path.is_dir() else path)
     published = _read_config(home)
-    about = read_about(home, published, {name: tuple(tensor.shape) for name, tensor in weights.tensors.items()})
+    shapes = {name: tuple(tensor.shape) for name, tensor in weights.tensors.items()}
+    about = read_about(path if path.is_dir() else home, published, shapes)
     if head is not None:
         _check_head(head, about, weights, str(folder))
         about = replace(about, head=head)
@@ -85,7 +90,7 @@ def open_model(folder: Path | str, *, device: str = "cpu", head: str | None = No
     tokenizer = Tokenizer.load(home)
     if tokenizer.size > config.vocabulary_size:
         raise InputError(f"{home} with {tokenizer.size} pieces", wanted=f"at most vocab_size, {config.vocabulary_size}")
-    return ModelFolder(config, model.to(device), tokenizer, about, report)
+    return ModelFolder(config, _on_device(model, device), tokenizer, about, report)
 
 
 def save_model(
@@ -97,7 +102,7 @@ def save_model(
     *,
     dtype: str = "float32",  # float16 halves the file; models are opened in float32 all the same
 ) -> None:
-    """Saves a folder that is complete or not there; in an existing one the weights change last."""
+    """Saves a folder, all of it or nothing; in an existing one, files that are no part of a model stay."""
     published = _stored(model, config, about, DTYPES[dtype])
     classifier = published.get("classifier.bias")
     fields = config.to_published() | published_fields(about, 0 if classifier is None else len(classifier))
@@ -110,7 +115,7 @@ def save_model(
         texts["README.md"] = write_card(folder.name, config, about, count_parameters(model))
     if about.head == "embedding":
         texts |= sentence_modules(about, config.width, config.positions)
-    with _whole_folder(folder, last="model.safetensors") as temporary:
+    with whole_folder(folder) as temporary:
         tokenizer.save(temporary)
         for name, text in texts.items():
             (temporary / name).parent.mkdir(exist_ok=True)
@@ -130,7 +135,7 @@ def save_google(
     for name, tensor in _stored(model, config, about, torch.float32, prefixed=True).items():
         google, transposed = to_google(name)
         arrays[google] = (tensor.T if transposed else tensor).numpy()
-    with _whole_folder(folder, last="bert_model.ckpt.index") as temporary:
+    with whole_folder(folder) as temporary:
         (temporary / "bert_config.json").write_text(
             json.dumps(config.to_published(), indent=2) + "\n", encoding="utf-8"
         )
@@ -145,6 +150,22 @@ def count_parameters(model: BertWithHead | Bert) -> int:
     176
     """
     return sum(parameter.numel() for parameter in model.parameters())
+
+
+def _home(path: Path) -> Path:
+    """Where configuration and tokenizer are: the folder, or as old sentence-transformers had it, a folder within."""
+    within = path / transformer_path(path) if path.is_dir() else path.parent
+    return within if within.is_dir() else path
+
+
+def _on_device(model: BertWithHead | Bert, device: str) -> BertWithHead | Bert:
+    try:
+        return model.to(device)
+    except (RuntimeError, AssertionError) as error:  # torch's words: not such a device, or not built for it
+        first_line = str(error).splitlines()[0]
+        raise InputError(
+            f"device {device!r} ({first_line})", wanted="cpu, or a device that this machine has"
+        ) from error
 
 
 def _read_config(folder: Path) -> dict[str, Any]:
@@ -209,31 +230,3 @@ def _stored(
         name.removeprefix("bert.") if bare else name: tensor.to("cpu", dtype).contiguous()
         for name, tensor in published.items()
     }
-
-
-@contextmanager
-def _whole_folder(folder: Path, *, last: str) -> Iterator[Path]:
-    """Yields a temporary folder that takes the name when it is complete, or whose files move into an existing one."""
-    temporary = folder.absolute().with_name(f".{folder.absolute().name}.{os.getpid()}.part")
-    shutil.rmtree(temporary, ignore_errors=True)
-    temporary.mkdir(parents=True)
-    try:
-        yield temporary
-        files = sorted((path for path in temporary.rglob("*") if path.is_file()), key=lambda path: path.name == last)
-        for path in files:
-            sync(path)
-        if not folder.exists():
-            os.rename(temporary, folder)
-        else:
-            _move(files, temporary, folder)
-        sync(folder.absolute().parent)
-    finally:
-        shutil.rmtree(temporary, ignore_errors=True)
-
-
-def _move(files: list[Path], temporary: Path, folder: Path) -> None:
-    for path in files:
-        target = folder / path.relative_to(temporary)
-        target.parent.mkdir(exist_ok=True)
-        os.replace(path, target)
-    sync(folder)
