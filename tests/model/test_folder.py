@@ -452,6 +452,14 @@ def test_a_save_that_stops_between_files_is_completed_by_the_next_reader(
     assert os.listdir(tmp_path) == ["model"]
 
 
+def test_a_folder_that_cannot_be_written_is_refused(tmp_path: Path) -> None:
+    (tmp_path / "notes").write_text("a note")
+    for place in (tmp_path / "notes", tmp_path / "notes" / "model"):
+        with pytest.raises(InputError, match=r"which is a file|nothing can be written"):
+            our_folder(place, None)
+    assert (tmp_path / "notes").read_text() == "a note"
+
+
 def test_what_a_killed_save_left_is_cleared_by_the_next(tmp_path: Path) -> None:
     (tmp_path / ".model.part").mkdir()
     (tmp_path / ".model.part" / "pytorch_model.bin").write_bytes(b"half a file")

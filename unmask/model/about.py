@@ -102,6 +102,7 @@ def published_fields(about: About, outputs: int) -> dict[str, Any]:
     said: dict[str, Any] = {"architectures": [ARCHITECTURES[about.head]], "model_type": "bert", "dtype": "float32"}
     if about.head in ("classes", "regression", "tokens"):
         labels = about.labels or tuple(f"LABEL_{number}" for number in range(outputs))
+        assert len(labels) == outputs, f"{len(labels)} labels for {outputs} outputs"
         said["id2label"] = {str(number): label for number, label in enumerate(labels)}
         said["label2id"] = {label: number for number, label in enumerate(labels)}
     if about.head in ("classes", "regression"):

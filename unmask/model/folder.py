@@ -106,6 +106,7 @@ def save_model(
     published = _stored(model, config, about, DTYPES[dtype])
     classifier = published.get("classifier.bias")
     fields = config.to_published() | published_fields(about, 0 if classifier is None else len(classifier))
+    fields["pad_token_id"] = tokenizer.pad_id
     texts = {
         "config.json": json.dumps(fields, indent=2, ensure_ascii=False) + "\n",
         "unmask.json": about.to_json(),

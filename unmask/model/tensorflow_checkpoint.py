@@ -104,7 +104,7 @@ def open_checkpoint(prefix: Path) -> Checkpoint:
         shards = _read_header(pairs.pop(b""))
         whole = {name: value for name, value in pairs.items() if not name.startswith(b"\0")}  # others: parts of slices
         entries = {name.decode(): _read_entry(value) for name, value in whole.items()}
-    except (Malformed, KeyError, IndexError, struct.error, UnicodeDecodeError) as error:
+    except (OSError, Malformed, KeyError, IndexError, struct.error, UnicodeDecodeError) as error:
         raise damaged(prefix, f"{index.name}: {error}") from error
     return Checkpoint(prefix, shards, entries)
 

@@ -64,7 +64,7 @@ def _read_shards(index: Path) -> Weights:
     """The tensors of all shards that an index names."""
     try:
         shards = sorted(set(json.loads(index.read_text(encoding="utf-8"))["weight_map"].values()))
-    except (ValueError, KeyError, AttributeError, TypeError) as error:
+    except (OSError, ValueError, KeyError, AttributeError, TypeError) as error:
         raise InputError(f"{index}, which is damaged", wanted="a JSON object with a weight_map") from error
     tensors: dict[str, Tensor] = {}
     for shard in shards:

@@ -10,6 +10,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
+from unmask.errors import InputError
 from unmask.files import sync
 
 
@@ -24,10 +25,15 @@ def whole_folder(folder: Path) -> Iterator[Path]:
     >>> [path.name for path in place.iterdir()]
     ['config.json']
     """
+    if folder.exists() and not folder.is_dir():
+        raise InputError(f"{folder}, which is a file", wanted="a folder to write, new or existing")
     finish(folder)
     temporary = _beside(folder, "part")
     shutil.rmtree(temporary, ignore_errors=True)  # of a save that was killed
-    temporary.mkdir(parents=True)
+    try:
+        temporary.mkdir(parents=True)
+    except OSError as error:
+        raise InputError(f"{folder}, where nothing can be written ({error.strerror})") from error
     try:
         yield temporary
         for path in temporary.rglob("*"):
