@@ -3,6 +3,8 @@
 import json
 import os
 import shutil
+import subprocess
+import sys
 from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import replace
@@ -476,6 +478,13 @@ def test_a_person_s_readme_is_kept_and_a_card_written_anew(tmp_path: Path) -> No
     card.write_text("# My notes")
     our_folder(tmp_path / "model", "classes")
     assert card.read_text() == "# My notes"
+
+
+def test_opening_a_model_does_not_load_torch_s_compiler(tmp_path: Path) -> None:
+    our_folder(tmp_path / "model", "pretraining")
+    code = "import sys; from unmask.model.folder import open_model; open_model(sys.argv[1]); print(*sys.modules)"
+    run = subprocess.run([sys.executable, "-c", code, tmp_path / "model"], capture_output=True, text=True, check=True)
+    assert not {"torch._dynamo", "sympy"} & set(run.stdout.split())
 
 
 def test_a_device_that_the_machine_lacks_is_refused(tmp_path: Path) -> None:

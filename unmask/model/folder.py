@@ -12,6 +12,7 @@ from typing import Any
 import torch
 from safetensors.torch import save_file
 from torch import Tensor
+from torch.overrides import TorchFunctionMode
 
 from unmask.errors import InputError
 from unmask.model.about import (
@@ -201,19 +202,29 @@ def _fill(config: BertConfig, about: About, weights: Weights) -> tuple[BertWithH
     """A model whose parameters are the stored tensors themselves: nothing is initialised in vain, little is copied."""
     classifier = weights.tensors.get("classifier.bias")
     outputs = len(about.labels) or (2 if classifier is None else len(classifier))
-    with torch.device("meta"):
-        bert = Bert(config)
-        model = (
-            bert
-            if about.head is None
-            else BertWithHead(bert, make_head(about.head, config, outputs=outputs, pooling=about.pooling))
-        )
+    model = _empty(config, about, outputs)
     shapes = {name: tensor.shape for name, tensor in _prefixed(model).items()}
     state, report = to_ours(weights.tensors, shapes, published_names(config, about.head), str(weights.source))
     if about.head is None:
         state = {name.removeprefix("bert."): tensor for name, tensor in state.items()}
     model.load_state_dict(state, assign=True)
     return model.eval(), replace(report, unused=(*report.unused, *weights.foreign))
+
+
+def _empty(config: BertConfig, about: About, outputs: int) -> BertWithHead | Bert:
+    """A model of shapes alone, without memory."""
+    with torch.device("meta"), _NoInitialValues():
+        bert = Bert(config)
+        if about.head is None:
+            return bert
+        return BertWithHead(bert, make_head(about.head, config, outputs=outputs, pooling=about.pooling))
+
+
+class _NoInitialValues(TorchFunctionMode):
+    """Leaves out `torch.nn.init`: without memory it has nothing to fill, yet would import torch's compiler for that."""
+
+    def __torch_function__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+        return None if getattr(func, "__module__", "") == "torch.nn.init" else func(*args, **kwargs or {})
 
 
 def _prefixed(model: BertWithHead | Bert) -> dict[str, Tensor]:
