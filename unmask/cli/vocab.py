@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from unmask.text.tokenizer import Tokenizer
 
 Texts = Annotated[
-    list[Path], typer.Argument(metavar="TEXT…", help="Files or folders: txt, jsonl, csv, tsv, parquet; .gz, .zst.")
+    list[Path], typer.Argument(metavar="TEXT", help="Files or folders: txt, jsonl, csv, tsv, parquet; .gz, .zst.")
 ]
 Column = Annotated[str | None, typer.Option("--column", help="Where a table has its text.", show_default="text")]
 

@@ -4,8 +4,10 @@ Words are encoded as BERT does it: the longest piece from the left, and the whol
 """
 
 from collections import Counter
-from collections.abc import Collection, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass
+
+from tokenizers import models
 
 LONGEST_WORD = 100  # characters; the tokenizer makes longer words unknown
 
@@ -46,10 +48,12 @@ def measure_coverage(vocabulary: Collection[str], words: Mapping[str, int]) -> C
     >>> coverage.pieces_per_word, coverage.unknown_rate
     (1.25, 0.25)
     """
+    encode = word_encoder(vocabulary)
     unknown = pieces = 0
-    for word, encoded in encode_words(vocabulary, words):
-        unknown += words[word] * (not encoded)
-        pieces += words[word] * max(len(encoded), 1)
+    for word, count in words.items():
+        length = len(encode(word))
+        unknown += count * (length == 0)
+        pieces += count * max(length, 1)
     return Coverage(sum(words.values()), unknown, pieces)
 
 
@@ -59,10 +63,11 @@ def suggest_additions(vocabulary: Collection[str], words: Mapping[str, int], *, 
     >>> suggest_additions(["un", "##mask", "the"], {"unmask": 3, "the": 9}, top=5)
     [Addition(word='unmask', count=3, pieces=2, saves=3)]
     """
+    encode = word_encoder(vocabulary)
     found = [
-        Addition(word, words[word], len(encoded), words[word] * (len(encoded) - 1))
-        for word, encoded in encode_words(vocabulary, words)
-        if len(encoded) > 1
+        Addition(word, count, pieces, count * (pieces - 1))
+        for word, count in words.items()
+        if (pieces := len(encode(word))) > 1
     ]
     return sorted(found, key=lambda addition: (-addition.saves, addition.word))[:top]
 
@@ -73,27 +78,30 @@ def missing_characters(vocabulary: Collection[str], words: Mapping[str, int], *,
     >>> missing_characters(["a", "##b"], {"ab": 5, "b": 2, "aa": 1}, top=5)
     [('b', 2), ('##a', 1)]
     """
+    encode = word_encoder(vocabulary)
     missing: Counter[str] = Counter()
-    for word, encoded in encode_words(vocabulary, words):
-        if not encoded and len(word) <= LONGEST_WORD:
-            missing.update(dict.fromkeys(set(spell(word)).difference(vocabulary), words[word]))
+    for word, count in words.items():
+        if len(word) <= LONGEST_WORD and not encode(word):
+            missing.update(dict.fromkeys(set(spell(word)).difference(vocabulary), count))
     return sorted(missing.items(), key=lambda item: (-item[1], item[0]))[:top]
 
 
-def encode_words(vocabulary: Collection[str], words: Iterable[str]) -> Iterator[tuple[str, list[str]]]:
-    """Each word with its pieces, longest first from the left; no pieces if the word is unknown.
+def word_encoder(vocabulary: Collection[str]) -> Callable[[str], list[str]]:
+    """The function from a word to its pieces, longest first from the left; no pieces if the word is unknown.
 
-    >>> dict(encode_words(["un", "##mask", "##ma", "u"], ["unmask", "mask", "[UNK]"]))
-    {'unmask': ['un', '##mask'], 'mask': [], '[UNK]': []}
+    >>> encode = word_encoder(["un", "##mask", "##ma", "u"])
+    >>> encode("unmask"), encode("mask"), encode("[UNK]")
+    (['un', '##mask'], [], [])
     """
-    from tokenizers import models
-
     unknown = "\n"  # cannot be a piece of a vocabulary file
     ids = {piece: id for id, piece in enumerate([*vocabulary, unknown])}
     model = models.WordPiece(ids, unk_token=unknown, max_input_chars_per_word=LONGEST_WORD)
-    for word in words:
+
+    def encode(word: str) -> list[str]:
         encoded = [token.value for token in model.tokenize(word)]
-        yield word, encoded if encoded != [unknown] else []
+        return encoded if encoded != [unknown] else []
+
+    return encode
 
 
 def spell(word: str) -> list[str]:

@@ -13,7 +13,7 @@ from itertools import pairwise
 
 from unmask.errors import InputError
 from unmask.text.characters import STAND_IN
-from unmask.text.coverage import LONGEST_WORD, encode_words, spell
+from unmask.text.coverage import LONGEST_WORD, spell, word_encoder
 from unmask.text.vocabulary import SPECIAL_PIECES
 from unmask.text.words import count_words
 
@@ -189,10 +189,11 @@ def keep_most_useful(
 
 
 def _count_uses(pieces: Collection[str], words: Mapping[str, int]) -> Counter[str]:
+    encode = word_encoder(pieces)
     uses: Counter[str] = Counter()
-    for word, encoded in encode_words(pieces, words):
-        for piece in encoded:
-            uses[piece] += words[word]
+    for word, count in words.items():
+        for piece in encode(word):
+            uses[piece] += count
     return uses
 
 
