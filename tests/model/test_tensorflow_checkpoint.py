@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 
 from unmask.errors import InputError
+from unmask.model import sstable
 from unmask.model.crc32c import LANES, crc32c, masked
 from unmask.model.protobuf import Malformed, read_fields, read_varint, write_field, write_varint
 from unmask.model.snappy import decompress
@@ -92,6 +93,20 @@ def test_any_changed_byte_of_a_block_is_noticed() -> None:
         changed[place] ^= 1
         with pytest.raises(Malformed):
             list(read_table(bytes(changed)))
+
+
+def test_a_table_with_compressed_blocks_is_read(monkeypatch: pytest.MonkeyPatch) -> None:
+    write_entries = sstable._write_entries
+
+    def compressed(pairs: list[tuple[bytes, bytes]]) -> bytes:
+        block = write_entries(pairs)
+        return write_varint(len(block)) + bytes([61 << 2]) + (len(block) - 1).to_bytes(2, "little") + block
+
+    with monkeypatch.context() as patch:
+        patch.setattr(sstable, "_write_entries", compressed)
+        patch.setattr(sstable, "UNCOMPRESSED", sstable.SNAPPY)
+        table = write_table([(b"bias", b"1"), (b"weight", b"2")])
+    assert list(read_table(table)) == [(b"bias", b"1"), (b"weight", b"2")]
 
 
 def test_snappy_literals_of_any_size_and_far_copies_are_decompressed() -> None:
