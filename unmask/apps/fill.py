@@ -10,8 +10,9 @@ from typing import Any
 
 import torch
 
-from unmask.apps.reading import Reading, read
+from unmask.apps.reading import Reading, Report, read
 from unmask.data.batches import batches_by_length
+from unmask.data.ragged import Ragged
 from unmask.decode.words import top_pieces
 from unmask.errors import InputError
 from unmask.model.bert import Bert
@@ -89,26 +90,30 @@ class Filler:
         """The likeliest pieces for every mask of a text."""
         return self.many([text], top=top)[0]
 
-    def many(self, texts: Sequence[str], *, top: int | None = None) -> list[Filled]:
+    def many(self, texts: Sequence[str], *, top: int | None = None, report: Report | None = None) -> list[Filled]:
         """The same for each of many texts, in batches."""
         readings = read(self.tokenizer, texts, longest=self.bert.config.positions)
         places = [_mask_places(text, reading, self.tokenizer) for text, reading in zip(texts, readings, strict=True)]
         answers: dict[int, Filled] = {}
+        done, total = 0, sum(len(reading.encoding.ids) for reading in readings)
         for which, batch in batches_by_length([reading.encoding.ids for reading in readings]):
-            starts = dict(zip(which.tolist(), batch.starts.tolist(), strict=True))
-            flat = [starts[i] + place for i in starts for place in places[i]]
-            with torch.inference_mode():
-                logits = self.head(self.bert(batch), torch.tensor(flat, device=self.head.bias.device))  # (M, V)
-            candidates = iter(self._candidates(logits.float().cpu().numpy(), top or self.top))
-            for i in starts:
+            rows = zip(which.tolist(), batch.starts.tolist(), strict=True)
+            candidates = iter(self._candidates(batch, [start + place for i, start in rows for place in places[i]], top))
+            for i in which.tolist():
                 offsets = [readings[i].encoding.offsets[place] for place in places[i]]
                 masks = tuple(Mask(start, end, next(candidates)) for start, end in offsets)
                 answers[i] = Filled(texts[i], masks, readings[i].cut)
+            done += len(batch.ids)
+            if report is not None:
+                report(done, total)
         return [answers[i] for i in range(len(texts))]
 
-    def _candidates(self, logits: Any, top: int) -> list[tuple[Candidate, ...]]:
-        pieces = self.tokenizer.pieces
-        ids, probabilities = top_pieces(logits[:, : len(pieces)], top)  # some models round the vocabulary's size up
+    def _candidates(self, batch: Ragged, places: list[int], top: int | None) -> list[tuple[Candidate, ...]]:
+        """The likeliest pieces at some places of a batch; nothing else goes through the vocabulary product."""
+        with torch.inference_mode():
+            logits = self.head(self.bert(batch), torch.tensor(places, device=self.head.bias.device))  # (M, V)
+        pieces = self.tokenizer.pieces  # some models round the vocabulary's size up: no piece, no candidate
+        ids, probabilities = top_pieces(logits[:, : len(pieces)].float().cpu().numpy(), top or self.top)
         return [
             tuple(Candidate(pieces[id], probability) for id, probability in zip(*row, strict=True))
             for row in zip(ids.tolist(), probabilities.tolist(), strict=True)

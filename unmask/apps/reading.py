@@ -1,9 +1,14 @@
 """Texts as a model can read them: encodings no longer than its positions, and where a longer text had to be cut."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 
+from unmask.text.formats import LONGEST_ROW
+from unmask.text.streams import decode, lines
 from unmask.text.tokenizer import Encoding, Tokenizer
+
+Report = Callable[[int, int], None]  # told after each batch: tokens done, tokens in all
 
 
 @dataclass(frozen=True)
@@ -25,6 +30,11 @@ def read(tokenizer: Tokenizer, texts: Sequence[str], *, longest: int) -> list[Re
         Reading(encoding) if len(encoding.ids) <= longest else _cut(tokenizer.encode(text, max_length=longest))
         for text, encoding in zip(texts, tokenizer.encode_batch(texts), strict=True)
     ]
+
+
+def read_lines(path: Path) -> list[str]:
+    """The texts of a file that has one on each line, empty ones too, so that answers can be laid beside it."""
+    return [decode(path, offset, line).rstrip("\r\n") for offset, line in lines(path, longest=LONGEST_ROW)]
 
 
 def _cut(encoding: Encoding) -> Reading:

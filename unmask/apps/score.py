@@ -4,7 +4,7 @@ The sum is the pseudo-log-likelihood of Salazar et al. (2020): each word is hidd
 the others. `unmask.data.masked_copies` says what is hidden with a word of several pieces. Logarithms are natural.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from itertools import groupby
 from typing import Any
@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from unmask.apps.fill import with_masked_words
-from unmask.apps.reading import Reading, read
+from unmask.apps.reading import Reading, Report, read
 from unmask.data.batches import BATCH_TOKENS
 from unmask.data.masked_copies import MaskedCopies, masked_copies
 from unmask.errors import InputError
@@ -24,7 +24,6 @@ from unmask.model.heads import BertWithHead
 from unmask.text.tokenizer import Tokenizer
 
 LOGITS = 1 << 21  # at a time: 8 MB stay near the cores
-Report = Callable[[int, int], None]  # tokens done, tokens in all
 
 
 @dataclass(frozen=True)

@@ -6,10 +6,18 @@ from typing import Any
 
 import typer
 
-from unmask.cli import folders, vocab
+from unmask.cli import apps, bench, evaluate, folders, prepare, pretrain, vocab
 from unmask.errors import InputError
 
 VERBS: dict[str, Callable[..., Any]] = {
+    "prepare": prepare.prepare,
+    "pretrain": pretrain.pretrain,
+    "fill": apps.fill,
+    "score": apps.score,
+    "next": apps.next_sentence,
+    "features": apps.features,
+    "evaluate": evaluate.evaluate,
+    "bench": bench.bench,
     "convert": folders.convert,
     "info": folders.info,
 }

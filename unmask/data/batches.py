@@ -6,7 +6,7 @@ import numpy as np
 
 from unmask.data.ragged import Integers, Ragged, pack
 
-BATCH_TOKENS = 4096  # enough to fill the matrix products; more only leaves the cache
+BATCH_TOKENS = 2048  # fills the matrix products; more than that only leaves the cache
 
 
 def batches_by_length(

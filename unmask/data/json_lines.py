@@ -1,0 +1,34 @@
+"""JSON lines: a file, compressed or not, in, one object for each line out; a bad line is named by its number."""
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+from unmask.errors import InputError
+from unmask.text.formats import LONGEST_ROW
+from unmask.text.streams import decode, lines
+
+
+def read_json_lines(path: Path) -> Iterator[tuple[int, dict[str, Any]]]:
+    """The objects of a file, each with the number of its line; blank lines are skipped.
+
+    >>> import tempfile
+    >>> file = Path(tempfile.mkdtemp()) / "rows.jsonl"
+    >>> _ = file.write_text('{"text": "one"}\\n\\n{"text": "two"}\\n')
+    >>> list(read_json_lines(file))
+    [(1, {'text': 'one'}), (3, {'text': 'two'})]
+    """
+    for number, (offset, line) in enumerate(lines(path, longest=LONGEST_ROW), 1):
+        if not line.isspace():
+            yield number, _object(decode(path, offset, line), f"{path} line {number}")
+
+
+def _object(line: str, place: str) -> dict[str, Any]:
+    try:
+        row = json.loads(line)
+    except (ValueError, RecursionError) as error:
+        raise InputError(f"{place}: {error}", wanted="one JSON object a line") from None
+    if not isinstance(row, dict):
+        raise InputError(f"{place}: a {type(row).__name__}", wanted="one JSON object a line")
+    return row
