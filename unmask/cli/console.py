@@ -54,8 +54,8 @@ class Console:
 class Progress:
     """Where the work stands; this one is silent."""
 
-    def update(self, done: float, **figures: Any) -> None:
-        """`done` of the total, with figures to show beside it (already rounded for people)."""
+    def update(self, done: float, total: float | None = None, **figures: Any) -> None:
+        """`done` of the total (a new one, if given), with figures to show beside it, already rounded for people."""
 
 
 @dataclass
@@ -67,8 +67,9 @@ class _PlainLines(Progress):
     started: float = field(default_factory=time.monotonic)
     shown: float = field(default_factory=time.monotonic)
 
-    def update(self, done: float, **figures: Any) -> None:
+    def update(self, done: float, total: float | None = None, **figures: Any) -> None:
         now = time.monotonic()
+        self.total = total or self.total
         finished = self.total is not None and done >= self.total
         if now - self.shown < self.every and not finished:
             return
@@ -99,10 +100,11 @@ def _live_bar(title: str, total: float | None, unit: str) -> Iterator[Progress]:
         task = bar.add_task(title, total=total, amount="", figures="")
 
         class Live(Progress):
-            def update(self, done: float, **figures: Any) -> None:
-                of = f"/{_amount(total)}" if total else ""
+            def update(self, done: float, total: float | None = None, **figures: Any) -> None:
+                whole = total or bar.tasks[task].total
+                of = f"/{_amount(whole)}" if whole else ""
                 text = " ".join(f"{name} {value}" for name, value in figures.items())
-                bar.update(task, completed=done, amount=f"{_amount(done)}{of} {unit}", figures=text)
+                bar.update(task, completed=done, total=whole, amount=f"{_amount(done)}{of} {unit}", figures=text)
 
         yield Live()
 
@@ -150,7 +152,7 @@ def verb(function: Callable[..., Answer | None]) -> Callable[..., None]:
     own = [p.replace(kind=inspect.Parameter.KEYWORD_ONLY, annotation=hints[p.name]) for p in own]
     run.__signature__ = inspect.Signature([*own, *shared])  # type: ignore[attr-defined]
     run.__annotations__ = {p.name: p.annotation for p in [*own, *shared]}
-    del run.__wrapped__  # type: ignore[attr-defined]  # typer would read the signature behind the wrapper
+    del run.__wrapped__  # typer would read the signature behind the wrapper
     return run
 
 

@@ -11,6 +11,7 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
+from unmask.data import pairs
 from unmask.data.ragged import Integers, Ragged
 from unmask.errors import InputError
 from unmask.model.bert import Bert, Encoded
@@ -19,7 +20,8 @@ from unmask.model.dropout import Chance
 from unmask.model.heads import BertWithHead, ContextMatching, MaskedWords, Pretraining, make_head
 from unmask.model.masked_loss import masked_word_loss
 
-PAIRED = {"nsp": "next", "sop": "order"}  # objectives that read sentence pairs, and how the pairs are drawn
+# objectives that read sentence pairs, and how the pairs are drawn
+PAIRED: dict[str, pairs.Objective] = {"nsp": "next", "sop": "order"}
 OBJECTIVES = ("mlm+nsp", "mlm", "mlm+sop", "mlm+context", "clm")
 
 

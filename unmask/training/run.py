@@ -35,6 +35,7 @@ class Run:
     step: int = 0  # steps taken so far
     saved: int = -1  # step of the last checkpoint
     spent: float = 0.0  # seconds of training so far, earlier sittings included
+    lately: float = 0.0  # tokens a second, the last steps counting most
     journal: Journal = field(init=False)
     speed: Journal = field(init=False)
 
@@ -89,6 +90,7 @@ class Run:
             held_out = evaluate(step.number)
             now = time.monotonic()
             self.step, self.spent, spent_here, started = step.number, self.spent + now - started, now - started, now
+            self.lately += (step.tokens / spent_here - self.lately) * (0.1 if self.lately else 1.0)
             if self.writes:
                 self._write(step, held_out, spent_here)
             interrupted = stop()

@@ -19,7 +19,7 @@ class Schedule:
     shape: str = "linear"  # linear, cosine or constant, from the peak to the end
     final: float = 0.0  # the learning rate at the end
 
-    def __call__(self, step: int) -> float:
+    def __call__(self, step: float) -> float:
         """The learning rate of a step, counted from 0."""
         if step < self.warmup:
             return self.peak * (step + 1) / self.warmup

@@ -1,0 +1,225 @@
+"""A pretraining from request to model folder: the text is prepared, the run begun or resumed, followed, and saved.
+
+In: what was asked for (`Request`). Out: the folder of a BERT with its curve and card, and what was reached (`Outcome`).
+"""
+
+import hashlib
+import time
+from collections.abc import Callable
+from dataclasses import asdict, dataclass, field, replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import torch
+
+from unmask.data.store import DESCRIPTION
+from unmask.errors import InputError
+from unmask.model.about import About
+from unmask.model.folder import save_model
+from unmask.tasks.corpus import Corpus, OnProgress, find_tokenizer, open_corpus
+from unmask.tasks.objectives import check_objective
+from unmask.tasks.pretraining import (
+    PRESETS,
+    Batches,
+    Pretraining,
+    PretrainingSettings,
+    Standing,
+    begin,
+    check_same_settings,
+    configure,
+    examination,
+    new_learner,
+    seconds_a_step,
+    steps_in,
+    unigram_loss,
+)
+from unmask.training import curve
+
+Note = Callable[[str], None]
+ENDING = 0.02  # share of a budget left for the last figures, the curve and saving
+
+
+@dataclass(frozen=True)
+class Request:
+    """What a user asks for."""
+
+    paths: list[Path]  # text files or folders, or one store
+    folder: Path  # where the run lives
+    size: str = "mini"
+    preset: str = "cpu"
+    changes: dict[str, Any] = field(default_factory=dict)  # settings that differ from the preset
+    budget: float | None = None  # seconds
+    vocabulary: Path | None = None
+    vocabulary_size: int | None = None
+    cased: bool = False
+    column: str | None = None
+    save_every: float = 60.0
+    device: str = "cpu"
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What a run reached; losses in nats, on held-out text where there is some."""
+
+    folder: str
+    steps: int
+    tokens: int
+    seconds: float
+    tokens_per_second: float
+    loss: float
+    mlm_loss: float | None
+    mlm_accuracy: float | None
+    nsp_accuracy: float | None
+    unigram_loss: float
+
+    def to_dict(self) -> dict[str, Any]:
+        """The fields of the verb's JSON."""
+        return asdict(self)
+
+
+class PretrainingRun:
+    """A request on its way: the corpus open, the model made, an earlier sitting taken up."""
+
+    def __init__(self, request: Request, note: Note = lambda _: None, on_reading: OnProgress | None = None) -> None:
+        self.request, self.started = request, time.monotonic()
+        settings = settings_of(request)
+        check_device(request.device)
+        self.corpus = _corpus(request, settings, on_reading)
+        settings = replace(settings, vocabulary=self.corpus.tokenizer.vocabulary_hash, text=_text_hash(self.corpus))
+        self.config = configure(request.size, self.corpus.tokenizer, settings)
+        self.settings = self._paced(settings)
+        check_same_settings(request.folder, self.settings)
+        self.pretraining = self._made(self.settings)
+        begin(request.folder, self.settings)
+        self.pretraining.resume(note)
+        if self.pretraining.run.step:
+            note(f"going on from step {self.pretraining.run.step:,} of {self.pretraining.pace.steps:,}")
+
+    def finish(self, watch: Callable[[Standing], None], stop: Callable[[], bool] = lambda: False) -> Outcome:
+        """Takes the steps that are left, then draws the curve and saves the model."""
+        deadline = None
+        if self.request.budget is not None:
+            waited = time.monotonic() - self.started  # for reading and measuring: part of the budget
+            deadline = self.request.budget * (1 - ENDING) - (waited if self.pretraining.run.step == 0 else 0)
+        for standing in self.pretraining.steps(deadline=deadline, stop=stop):
+            watch(standing)
+        return self._end()
+
+    def _made(self, settings: PretrainingSettings) -> Pretraining:
+        corpus = self.corpus
+        learner = new_learner(self.config, settings).to(self.request.device)
+        batches = Batches(corpus.store, corpus.training, corpus.tokenizer, settings)
+        questions = (
+            examination(corpus.store, corpus.held_out, corpus.tokenizer, settings) if len(corpus.held_out) else []
+        )
+        return Pretraining(
+            self.request.folder, learner, batches, questions, settings, save_every=self.request.save_every
+        )
+
+    def _paced(self, settings: PretrainingSettings) -> PretrainingSettings:
+        """With a budget, as many steps as fit into what is left of it; a run begun earlier keeps its number."""
+        saved = self.request.folder / "settings.json"
+        if self.request.budget is None:
+            return settings
+        if saved.exists():
+            return replace(settings, steps=PretrainingSettings.from_json(saved.read_text(encoding="utf-8")).steps)
+        each = seconds_a_step(self._made(settings))
+        left = self.request.budget * (1 - ENDING) - (time.monotonic() - self.started)
+        return replace(settings, steps=steps_in(left, each))
+
+    def _end(self) -> Outcome:
+        run, settings, corpus = self.pretraining.run, self.settings, self.corpus
+        events = list(run.journal.events())
+        line = unigram_loss(corpus.store, corpus.tokenizer.size)
+        figures = final_figures(events)
+        outcome = Outcome(
+            folder=str(run.folder),
+            steps=run.step,
+            tokens=sum(event["tokens"] for event in events),
+            seconds=round(run.spent, 3),
+            tokens_per_second=round(sum(event["tokens"] for event in events) / run.spent, 1),
+            loss=figures["loss"],
+            mlm_loss=figures.get("mlm_loss"),
+            mlm_accuracy=figures.get("mlm_accuracy"),
+            nsp_accuracy=figures.get("nsp_accuracy"),
+            unigram_loss=line,
+        )
+        name = settings.objective.split("+")[0]
+        drawn = curve.curves(events, f"{name}_loss")
+        curve.draw(run.folder / "curve.png", drawn, label="masked-word loss (nats)", levels={"unigram entropy": line})
+        self._save(outcome)
+        return outcome
+
+    def _save(self, outcome: Outcome) -> None:
+        model = self.pretraining.learner.model
+        head = "pretraining" if hasattr(model.head, "next") else "masked_words"
+        scores = {name: value for name, value in outcome.to_dict().items() if "loss" in name or "accuracy" in name}
+        texts = [text["name"] for text in self.corpus.store.description["texts"]]
+        provenance = {
+            "texts": texts,
+            "tokens": outcome.tokens,
+            "settings": asdict(self.settings),
+            "torch": torch.__version__,
+        }
+        about = About(head=head, task="pretraining", scores=scores, provenance=provenance)
+        save_model(self.request.folder, self.config, model, self.corpus.tokenizer, about)
+
+
+def settings_of(request: Request) -> PretrainingSettings:
+    """The preset with the user's changes, checked."""
+    if request.preset not in PRESETS:
+        raise InputError(f"preset {request.preset!r}", wanted=" or ".join(PRESETS), do="choose one with --preset")
+    settings = PretrainingSettings(**{**PRESETS[request.preset], "size": request.size, **request.changes})
+    check_objective(settings.objective)
+    if len(settings.lengths) != len(settings.phases):
+        raise InputError(
+            f"{len(settings.lengths)} lengths and {len(settings.phases)} phases",
+            wanted="as many of each",
+            do="give both, such as --length 128,512 --phases 90,10",
+        )
+    return settings
+
+
+def check_device(device: str) -> None:
+    """Refuses a device that this machine does not have."""
+    try:
+        torch.empty(1, device=device)
+    except (RuntimeError, AssertionError, NotImplementedError) as error:
+        reason = str(error).splitlines()[0]
+        raise InputError(f"device {device!r}: {reason}", wanted="cpu, or a device that is here") from None
+
+
+def final_figures(events: list[dict[str, Any]]) -> dict[str, float]:
+    """The last held-out figures; without held-out text, the means over the last twentieth of the training."""
+    held_out = [event["held_out"] for event in events if "held_out" in event]
+    if held_out:
+        found = dict(held_out[-1])
+        return {"loss": sum(value for name, value in found.items() if name.endswith("_loss")), **found}
+    last = events[-max(1, len(events) // 20) :]
+    names = [name for name in last[-1] if name.endswith(("loss", "accuracy"))]
+    return {name: float(np.mean([event[name] for event in last])) for name in names}
+
+
+def _corpus(request: Request, settings: PretrainingSettings, on_reading: OnProgress | None) -> Corpus:
+    def tokenizer(paths: Any) -> Any:
+        return find_tokenizer(
+            paths,
+            vocabulary=request.vocabulary,
+            size=request.vocabulary_size,
+            cased=request.cased,
+            learned=request.folder / "learned-vocab.txt",
+        )
+
+    return open_corpus(
+        request.paths,
+        request.folder / "store",
+        tokenizer,
+        held_out=settings.held_out,
+        column=request.column,
+        on_progress=on_reading,
+    )
+
+
+def _text_hash(corpus: Corpus) -> str:
+    return hashlib.sha256((corpus.store.folder / DESCRIPTION).read_bytes()).hexdigest()
