@@ -75,6 +75,7 @@ class Tokenizer:
         self.size = len(self.pieces)
         self.pad_id, self.unknown_id, self.cls_id, self.sep_id, self.mask_id = map(self.pieces.index, SPECIAL_PIECES)
         self.starts_word: NDArray[np.bool_] = np.array([not piece.startswith("##") for piece in pieces])  # (V,)
+        self.special: NDArray[np.bool_] = np.array([piece in SPECIAL_PIECES for piece in pieces])  # (V,)
         self._rust = _rust_tokenizer(self)
         self._rewriting = Rewriting(cased=cased, strip_accents=self.strip_accents, split_chinese=split_chinese)
 
