@@ -282,13 +282,20 @@ def test_a_bad_csv_row_is_named(tmp_path: Path, rows: str, said: str) -> None:
 @pytest.mark.parametrize("content", ["", "\n\n \n"])
 def test_an_empty_corpus_is_an_error(tmp_path: Path, content: str) -> None:
     (tmp_path / "a.txt").write_text(content)
+    empty = tmp_path / "empty"
+    empty.mkdir()
     assert "no text in" in failure(tmp_path / "a.txt")
     with pytest.raises(InputError, match="no text in"):
         list(read_texts([tmp_path]))
     with pytest.raises(InputError, match=r"wanted files ending in .txt"):
-        find_files([(tmp_path / "none").mkdir() or tmp_path / "none"])
+        find_files([empty])
 
 
 def test_a_column_of_nulls_is_empty(tmp_path: Path) -> None:
     (tmp_path / "a.jsonl").write_text('{"text": null}\n{"text": "Fine."}\n')
     assert sentences(tmp_path / "a.jsonl") == [("Fine.",)]
+
+
+def test_half_a_character_in_json_is_replaced(tmp_path: Path) -> None:
+    (tmp_path / "a.jsonl").write_text('{"text": "A \\ud83d\\ude00 or \\ud83d half."}\n')
+    assert sentences(tmp_path / "a.jsonl") == [("A 😀 or \ufffd half.",)]

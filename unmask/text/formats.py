@@ -24,6 +24,7 @@ LONGEST_DOCUMENT = 1 << 22  # bytes; a longer one goes on in the next
 LONGEST_ROW = 1 << 26  # bytes; a longer one is refused
 BLANK_LINE = rb"(?:[ \t\r\f\v]|\xc2\xa0|\xe3\x80\x80)*\n"
 BLANK_LINES, LEADING_BLANK_LINES = re.compile(rb"\n(?:%s)+" % BLANK_LINE), re.compile(rb"(?:%s)*" % BLANK_LINE)
+LONE_SURROGATE = re.compile("[\ud800-\udfff]")  # half a character, which only a JSON escape can hold
 
 
 @dataclass(frozen=True)
@@ -159,7 +160,7 @@ def _cell(part: TextRange, piece: Piece) -> str:
     if not isinstance(value, str | None):
         got = f"{part.path} line {piece.line}: column '{part.column}' holds a {type(value).__name__}"
         raise InputError(got, wanted="text in that column", do="name another column with --column")
-    return _unix_lines(value or "")
+    return _unix_lines(LONE_SURROGATE.sub("\ufffd", value or ""))
 
 
 def _no_column(part: TextRange, found: Iterable[str]) -> InputError:
