@@ -1,6 +1,9 @@
 """Counting words block by block against splitting the whole text at once."""
 
+import random
+import tracemalloc
 from collections import Counter
+from collections.abc import Iterator
 from unittest.mock import patch
 
 from hypothesis import given
@@ -43,3 +46,23 @@ def test_few_cuttings_held_at_once_give_the_same_counts(texts: list[str], most: 
 def test_accents_can_be_kept_in_lower_case_and_stripped_in_cased_text() -> None:
     assert count_words(["Café"], strip_accents=False) == {"café": 1}
     assert count_words(["Café"], cased=True, strip_accents=True) == {"Cafe": 1}
+
+
+def sentences_without_blanks(number: int) -> Iterator[str]:
+    """Chinese text of few characters in which no sentence comes twice."""
+    chance = random.Random(0)
+    for _ in range(number):
+        yield "".join(chance.choices("春夏秋冬山水花鸟", k=500)) + "。\n"
+
+
+def peak_memory(number: int) -> int:
+    tracemalloc.start()
+    count_words(sentences_without_blanks(number))
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    return peak
+
+
+def test_memory_does_not_grow_with_text_of_the_same_words() -> None:
+    peak_memory(1)
+    assert peak_memory(500) < peak_memory(20) + 50_000
