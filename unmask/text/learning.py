@@ -2,8 +2,8 @@
 
 Two steps. Pieces are first joined from characters, always the most frequent adjacent pair (byte-pair encoding, Sennrich
 et al. 2016), until there are more than asked for. Then those are dropped whose absence costs fewest pieces when words
-are encoded as BERT does it, longest piece first: half of what joining leaves behind on its way to long words is never
-used that way. Characters compete with the rest, where an unknown word costs as much as the longest word.
+are encoded as BERT does it, longest piece first: what joining leaves behind on its way to long words is seldom used
+that way. Characters compete with the rest, where an unknown word costs as much as the longest word.
 """
 
 import heapq
@@ -48,8 +48,8 @@ def learn_vocabulary(
 def learn_pieces(words: Mapping[str, int], *, size: int, unused: int = 0, minimum_count: int = 2) -> list[str]:
     """The vocabulary of counted words: special pieces, characters, then longer pieces, the most used first.
 
-    Joined pieces occur at least `minimum_count` times. A text with fewer pieces than asked for gives fewer; where there
-    is no room for all characters, the rarest are left out and their words are unknown.
+    Joined pieces occur at least `minimum_count` times; a text that has fewer than asked for gives fewer. A character is
+    left out, and its words become unknown, where a joined piece saves more than a hundred times its occurrences.
     """
     special = special_pieces(unused)
     room = size - len(special)
