@@ -279,6 +279,22 @@ def test_transformers_opens_our_folder_and_we_open_theirs(settings: dict[str, bo
 
 
 @pytest.mark.slow
+def test_pieces_that_someone_added_are_recognised_as_transformers_does(tmp_path: Path) -> None:
+    from transformers import BertTokenizer
+
+    theirs = BertTokenizer({piece: id for id, piece in enumerate(PIECES)})
+    theirs.add_tokens(["newword", "New Thing"])
+    theirs.add_tokens(["[ENT]"], special_tokens=True)
+    theirs.save_pretrained(tmp_path / "theirs")
+    ours = Tokenizer.load(tmp_path / "theirs")
+    ours.save(tmp_path / "ours")
+    text = "the NEWWORD new thing[ENT] [ent] anewworda"
+    assert list(ours.encode(text).ids) == theirs(text)["input_ids"]
+    assert Tokenizer.load(tmp_path / "ours").encode(text) == ours.encode(text)
+    assert pickle.loads(pickle.dumps(ours)).vocabulary_hash == Tokenizer.load(tmp_path / "ours").vocabulary_hash
+
+
+@pytest.mark.slow
 def test_sentence_transformers_opens_our_folder(tmp_path: Path) -> None:
     from sentence_transformers import SentenceTransformer
     from transformers import BertConfig, BertModel

@@ -45,6 +45,14 @@ def mask(
 
     Whole units are taken in random order as long as half of one still fits: a row is off by half a unit at most, on
     average by nothing. A unit longer than all that is to be hidden is taken only where a row has no other.
+
+    >>> tokenizer = Tokenizer(["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]", "un", "##mask", "it"])
+    >>> special, words = np.array([1, 0, 0, 0, 1], bool), np.array([1, 1, 0, 1, 1], bool)
+    >>> ids, one = np.array([2, 5, 6, 7, 3]), np.array([1])
+    >>> row = Examples(ids, ids * 0, lengths=one * 5, labels=one * 0, special=special, word_starts=words, keys=one * 4)
+    >>> masked = mask(row, tokenizer, rate=0.4, mix=(1, 0, 0), unit="word")
+    >>> masked.ids, masked.positions, masked.targets
+    (array([2, 4, 4, 7, 3]), array([1, 2]), array([5, 6]))
     """
     _check(rate, mix)
     starts = STARTS[unit](examples)

@@ -28,6 +28,7 @@ Objective = Literal["next", "order", "full"]  # another document's text or not; 
 Floats = NDArray[np.float64]
 Flags = NDArray[np.bool_]
 
+NEAR_ROWS = 1 << 14  # rows after its own document among which a foreign segment is looked for
 SHORT_RATE = 0.1  # of pairs, so that the model also meets short inputs
 DRAWS, ORDER, CUTS = 1, 2, 3  # purposes of chance
 
@@ -56,6 +57,7 @@ class Plan:
     objective: Objective
     documents: Integers  # (N,) the documents that take part
     parts: Integers  # (N + 1,) the first part of each of them, and the end
+    tokens: int  # that these documents have
     skipped: int  # documents of one sentence, which cannot give pairs
     words: Callable[[int, int], Flags] | None  # where words begin among tokens start to stop, if other than by pieces
 
@@ -71,8 +73,8 @@ class Plan:
 
     def rows(self, batch_tokens: int) -> int:
         """How many rows hold about so many tokens; the same for every step, or no step could be reached directly."""
-        mean = _document_tokens(self.text, self.documents).sum() / self.size + SPECIALS[self.objective]
-        return max(1, round(batch_tokens / min(float(mean), self.length)))
+        mean = min(self.tokens / self.size + SPECIALS[self.objective], self.length)
+        return max(1, round(batch_tokens / mean))
 
 
 @dataclass(frozen=True)
@@ -111,7 +113,14 @@ def plan(
     documents: Integers | None = None,
     words: Callable[[int, int], Flags] | None = None,
 ) -> Plan:
-    """Cuts documents (all, or those given) into parts; this takes 16 bytes a document, nothing a sentence."""
+    """Cuts documents (all, or those given) into parts; this takes 16 bytes a document, nothing a sentence.
+
+    >>> from types import SimpleNamespace
+    >>> text = SimpleNamespace(document_sentences=np.array([0, 2, 4]), sentence_tokens=np.array([0, 9, 12, 14, 20]))
+    >>> made = plan(text, length=9)
+    >>> made.parts, made.size, made.rows(batch_tokens=36)
+    (array([0, 2, 4]), 4, 4)
+    """
     if length < 5:
         raise InputError(f"rows of {length} tokens", wanted="at least 5: [CLS], a piece, [SEP], a piece, [SEP]")
     chosen = np.arange(len(text.document_sentences) - 1) if documents is None else np.asarray(documents, np.int64)
@@ -119,14 +128,24 @@ def plan(
     kept = chosen[sentences >= (1 if objective == "full" else 2)]
     skipped = len(chosen) - len(kept)
     _check_documents(len(kept), skipped, objective)
-    counts = -(-_document_tokens(text, kept) // (length - SPECIALS[objective]))
-    return Plan(text, length, objective, kept, np.concatenate([[0], np.cumsum(counts)]), skipped, words)
+    tokens = _document_tokens(text, kept)
+    parts = np.cumsum(-(-tokens // (length - SPECIALS[objective])))
+    return Plan(text, length, objective, kept, np.append(0, parts), int(tokens.sum()), skipped, words)
 
 
 def draw(
     plan: Plan, tokenizer: Tokenizer, *, seed: int, step: int, rows: int, rank: int = 0, world: int = 1
 ) -> Examples:
-    """The rows of a step, or a rank's share of them; all ranks together draw what one alone would."""
+    """The rows of a step, or a rank's share of them; all ranks together draw what one alone would.
+
+    >>> from types import SimpleNamespace
+    >>> offsets = {"document_sentences": np.array([0, 2, 4]), "sentence_tokens": np.array([0, 1, 2, 3, 4])}
+    >>> text = SimpleNamespace(**offsets, tokens=lambda start, stop: np.arange(start, stop) + 5)
+    >>> tokenizer = Tokenizer(["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]", "one", "two", "red", "green"])
+    >>> rows = draw(plan(text, length=9), tokenizer, seed=0, step=0, rows=2)
+    >>> " ".join(tokenizer.pieces[id] for id in rows.ids), rows.labels
+    ('[CLS] one [SEP] red [SEP] [CLS] red [SEP] green [SEP]', array([1, 0]))
+    """
     chance = generator(seed, step, DRAWS)
     mine = slice(rows * rank // world, rows * (rank + 1) // world)
     keys = chance.integers(0, 1 << 64, rows, dtype=np.uint64)[mine]
@@ -218,10 +237,12 @@ def _split(plan: Plan, parts: _Parts, chances: Floats) -> tuple[Integers, Intege
 
 
 def _foreign(plan: Plan, row: Integers, lengths: Integers, chances: Floats) -> tuple[Integers, Integers]:
-    """Whole sentences of at least `lengths` tokens, if there are so many, from any place in any other document."""
+    """Whole sentences of at least `lengths` tokens, if there are so many, from any place in a near other document."""
     own, own_size = plan.parts[row], plan.parts[row + 1] - plan.parts[row]
-    other = (chances[6] * (plan.size - own_size)).astype(np.int64)
-    other = np.where(other < own, other, other + own_size)
+    # Corpora are laid end to end, so a document close by is likely of the same language and kind: a pair is not given
+    # away by its topic or script. Beyond the last document it goes on with the first.
+    beyond = (chances[6] * np.minimum(plan.size - own_size, NEAR_ROWS)).astype(np.int64)
+    other = (own + own_size + beyond) % plan.size
     document = plan.documents[np.searchsorted(plan.parts, other, side="right") - 1]
     places, end = plan.text.sentence_tokens, plan.text.document_sentences[document + 1]
     begin = places[plan.text.document_sentences[document]]

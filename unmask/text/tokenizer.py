@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 import tokenizers
 from numpy.typing import NDArray
-from tokenizers import decoders, models, normalizers, pre_tokenizers, processors
+from tokenizers import AddedToken, decoders, models, normalizers, pre_tokenizers, processors
 
 from unmask.errors import InputError
 from unmask.files import write_text
@@ -65,6 +65,7 @@ class Tokenizer:
         strip_accents: bool | None = None,
         split_chinese: bool = True,
         max_word_length: int = 100,
+        added: Sequence[AddedToken] = (),
     ) -> None:
         check_vocabulary(pieces, "the vocabulary")
         self.pieces = tuple(pieces)
@@ -72,6 +73,7 @@ class Tokenizer:
         self.strip_accents = not cased if strip_accents is None else strip_accents
         self.split_chinese = split_chinese
         self.max_word_length = max_word_length
+        self.added = tuple(added)  # pieces that are recognised wherever they are written, besides the special ones
         self.size = len(self.pieces)
         self.pad_id, self.unknown_id, self.cls_id, self.sep_id, self.mask_id = map(self.pieces.index, SPECIAL_PIECES)
         self.starts_word: NDArray[np.bool_] = np.array([not piece.startswith("##") for piece in pieces])  # (V,)
@@ -83,7 +85,8 @@ class Tokenizer:
     def vocabulary_hash(self) -> str:
         """The SHA-256 of the pieces and of every setting that changes what a text becomes."""
         settings = [self.cased, self.strip_accents, self.split_chinese, self.max_word_length]
-        return hashlib.sha256(json.dumps([settings, self.pieces]).encode()).hexdigest()
+        facts = [settings, self.pieces, *([repr(token) for token in self.added])]
+        return hashlib.sha256(json.dumps(facts).encode()).hexdigest()
 
     def encode(self, text: str, pair: str | None = None, *, max_length: int | None = None) -> Encoding:
         """One text, or two as `[CLS] text [SEP] pair [SEP]`; the longer of the two is cut from its end to fit.
@@ -138,15 +141,16 @@ class Tokenizer:
     def load(cls, folder: Path) -> "Tokenizer":
         """The tokenizer of a model folder: `vocab.txt`, or `tokenizer.json` alone; the folder's casing is respected."""
         folder = Path(folder)
-        config = _read_json(folder / "tokenizer_config.json")
-        library = _read_json(folder / "tokenizer.json")
+        config, library = _read_json(folder / "tokenizer_config.json"), _read_json(folder / "tokenizer.json")
         if (folder / "vocab.txt").is_file():
-            pieces = read_vocabulary(folder / "vocab.txt")
+            ids = {piece: id for id, piece in enumerate(read_vocabulary(folder / "vocab.txt"))}
         elif library:
-            pieces = _library_pieces(library, folder / "tokenizer.json")
+            ids = _library_ids(library, folder / "tokenizer.json")
         else:
             raise InputError(f"{folder} without a tokenizer", wanted="vocab.txt or tokenizer.json in it")
-        return cls(pieces, **_settings(config, library, pieces))
+        tokens = library.get("added_tokens", [])
+        pieces = _in_order({token["content"]: token["id"] for token in tokens} | ids, folder)
+        return cls(pieces, **_settings(config, library, pieces), added=_added(tokens))
 
     def _call(self, encode_batch: Any, texts: Sequence[str]) -> list[tokenizers.Encoding]:
         """Runs one of the library's batch doors on rewritten texts; it refuses what is not text with a TypeError."""
@@ -208,6 +212,7 @@ def _rust_tokenizer(tokenizer: Tokenizer) -> tokenizers.Tokenizer:
     )
     rust.decoder = decoders.WordPiece(prefix="##")
     rust.add_special_tokens(list(SPECIAL_PIECES))
+    rust.add_tokens(list(tokenizer.added))
     return rust
 
 
@@ -251,17 +256,31 @@ def _find(part: Any, kind: str) -> Iterator[dict[str, Any]]:
             yield from _find(inner, kind)
 
 
-def _library_pieces(library: dict[str, Any], path: Path) -> list[str]:
-    """The pieces of a tokenizer.json in the order of their ids, those added later included."""
+def _library_ids(library: dict[str, Any], path: Path) -> dict[str, int]:
+    """The pieces of a tokenizer.json and their ids."""
     model = library.get("model", {})
     vocabulary = model.get("vocab")
     if model.get("type", "WordPiece") != "WordPiece" or not isinstance(vocabulary, dict):
         raise InputError(f"{path}: a {model.get('type')} tokenizer", wanted="WordPiece, as BERT has it")
-    ids = vocabulary | {added["content"]: added["id"] for added in library.get("added_tokens", [])}
+    return vocabulary
+
+
+def _in_order(ids: dict[str, int], folder: Path) -> list[str]:
+    """Pieces in the order of their ids, of which none may be missing."""
     pieces = sorted(ids, key=ids.__getitem__)
     if [ids[piece] for piece in pieces] != list(range(len(pieces))):
-        raise InputError(f"{path}: ids with gaps or repeats", wanted=f"0 to {len(pieces) - 1}, each once")
+        raise InputError(f"{folder}: pieces with gaps in their ids", wanted=f"0 to {len(pieces) - 1}, each once")
     return pieces
+
+
+def _added(tokens: Iterable[dict[str, Any]]) -> list[AddedToken]:
+    """The pieces that someone added to a tokenizer.json, with their rules, in the order of their ids."""
+    rules = ("single_word", "lstrip", "rstrip", "normalized", "special")
+    found = [token for token in tokens if token["content"] not in SPECIAL_PIECES]
+    return [
+        AddedToken(token["content"], **{rule: token[rule] for rule in rules})
+        for token in sorted(found, key=lambda token: int(token["id"]))
+    ]
 
 
 def _read_json(path: Path) -> dict[str, Any]:
