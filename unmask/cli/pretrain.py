@@ -47,6 +47,7 @@ def pretrain(
         str | None, typer.Option(help="Masked/random/kept per cent of these, such as 80/10/10.")
     ] = None,
     mask_unit: Annotated[str | None, typer.Option(help="What is masked as a whole: piece, word or span.")] = None,
+    words: Annotated[str | None, typer.Option(help="Segmenter for whole Chinese words: jieba (extra zh).")] = None,
     lr: Annotated[float | None, typer.Option(help="Peak learning rate.")] = None,
     warmup: Annotated[float | None, typer.Option(help="Share of the steps until the peak, such as 0.06.")] = None,
     schedule: Annotated[str | None, typer.Option(help="Decay after the peak: linear, cosine or constant.")] = None,
@@ -74,6 +75,7 @@ def pretrain(
         "mask_rate": mask_rate,
         "mask_mix": _mix(mask_mix),
         "mask_unit": mask_unit,
+        "words": words,
         "learning_rate": lr,
         "warmup": warmup,
         "shape": schedule,

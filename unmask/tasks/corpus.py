@@ -13,6 +13,7 @@ from unmask.data.chance import uniform
 from unmask.data.prepare import prepare
 from unmask.data.ragged import Integers
 from unmask.data.store import DESCRIPTION, Store
+from unmask.data.word_marks import Words, open_words
 from unmask.errors import InputError
 from unmask.text.documents import find_files, read_texts
 from unmask.text.learning import learn_vocabulary
@@ -33,6 +34,7 @@ class Corpus:
     tokenizer: Tokenizer
     training: Integers
     held_out: Integers
+    words: Words | None = None  # where words begin; without it, where pieces without ## stand
 
 
 def open_corpus(
@@ -41,6 +43,7 @@ def open_corpus(
     tokenizer: Callable[[Sequence[Path]], Tokenizer],
     *,
     held_out: float = 0.0,
+    words: str | None = None,
     column: str | None = None,
     on_progress: OnProgress | None = None,
 ) -> Corpus:
@@ -51,7 +54,8 @@ def open_corpus(
         prepare(paths, folder, tokenizer(paths), column=column, on_progress=on_progress)
         store = Store.open(folder)
     training, kept = hold_out(store.document_count, held_out)
-    return Corpus(store, store.tokenizer(), training, kept)
+    marks = open_words(store, words, on_progress) if words else None
+    return Corpus(store, store.tokenizer(), training, kept, marks)
 
 
 def hold_out(documents: int, share: float) -> tuple[Integers, Integers]:

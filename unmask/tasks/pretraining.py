@@ -12,12 +12,12 @@ from typing import Any
 
 import numpy as np
 import torch
-from numpy.typing import NDArray
 
 from unmask.data import pairs
 from unmask.data.masking import Unit, mask
 from unmask.data.pairs import Examples, Text
 from unmask.data.ragged import Integers, sort_by_length
+from unmask.data.word_marks import Words
 from unmask.errors import InputError
 from unmask.files import write_text
 from unmask.model.config import BertConfig
@@ -29,10 +29,9 @@ from unmask.training.pace import Pace
 from unmask.training.run import Figures, Run
 from unmask.training.schedule import Schedule
 
-Words = Callable[[int, int], NDArray[np.bool_]] | None  # where words begin among the tokens start … stop
-
 HELD_OUT_ROWS = 128  # sequences that every held-out figure is taken on
 EVALUATIONS = 20  # how often during a run
+FEWEST_BETWEEN = 25  # steps between evaluations, so that they take a small share of a short run too
 SMALLEST_PLAN = 100  # steps below which a budget is refused
 FINE_TUNING_DROPOUT = 0.1  # what a model pretrained without dropout is saved with, as fine-tuning wants some
 
@@ -54,6 +53,7 @@ class PretrainingSettings:
     mask_rate: float = 0.15  # share of words that are asked for
     mask_mix: tuple[float, float, float] = (0.8, 0.1, 0.1)  # of these: masked, replaced by chance, left as they are
     mask_unit: Unit = "piece"  # what is masked as a whole: piece, word or span
+    words: str | None = None  # the segmenter that says where Chinese words begin; none: every character is one
     context_weight: float = 0.1  # of the context-matching loss
     optimiser: str = "adamw"  # adamw or lamb
     learning_rate: float = 1e-4  # at its peak
@@ -118,7 +118,7 @@ class Batches:
         tokenizer: Tokenizer,
         settings: PretrainingSettings,
         *,
-        words: Words = None,
+        words: Words | None = None,
     ) -> None:
         kind = drawn_as(settings.objective)
         self.plans = {
@@ -257,14 +257,14 @@ class Pretraining:
         self.pace.save(self.pace_path)
 
     def _examine(self, step: int) -> Figures | None:
-        due = max(1, self.pace.steps // EVALUATIONS)
+        due = max(FEWEST_BETWEEN, self.pace.steps // EVALUATIONS)
         if not self.examination or not (step % due == 0 or step == self.pace.steps):
             return None
         return examine(self.learner, self.examination)
 
 
 def examination(
-    text: Text, documents: Integers, tokenizer: Tokenizer, settings: PretrainingSettings, words: Words = None
+    text: Text, documents: Integers, tokenizer: Tokenizer, settings: PretrainingSettings, words: Words | None = None
 ) -> list[Part]:
     """The fixed questions that held-out figures are taken on: the same sequences and masks for every seed."""
     length = settings.lengths[0]

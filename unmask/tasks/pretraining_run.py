@@ -109,10 +109,10 @@ class PretrainingRun:
     def _made(self, settings: PretrainingSettings) -> Pretraining:
         corpus = self.corpus
         learner = new_learner(self.config, settings).to(self.request.device)
-        batches = Batches(corpus.store, corpus.training, corpus.tokenizer, settings)
-        questions = (
-            examination(corpus.store, corpus.held_out, corpus.tokenizer, settings) if len(corpus.held_out) else []
-        )
+        batches = Batches(corpus.store, corpus.training, corpus.tokenizer, settings, words=corpus.words)
+        questions = []
+        if len(corpus.held_out):
+            questions = examination(corpus.store, corpus.held_out, corpus.tokenizer, settings, corpus.words)
         return Pretraining(
             self.request.folder, learner, batches, questions, settings, save_every=self.request.save_every
         )
@@ -216,6 +216,7 @@ def _corpus(request: Request, settings: PretrainingSettings, on_reading: OnProgr
         request.folder / "store",
         tokenizer,
         held_out=settings.held_out,
+        words=settings.words,
         column=request.column,
         on_progress=on_reading,
     )
