@@ -45,7 +45,7 @@ def prepare(
     ] = False,
     shard_size: Annotated[
         int | None,
-        typer.Option("--shard-size", min=1, metavar="MB", help="Text in a shard.", show_default="16 or more"),
+        typer.Option("--shard-size", min=1, metavar="MB", help="Text in a shard.", show_default="8 or more"),
     ] = None,
     *,
     console: Console,

@@ -6,7 +6,6 @@ written last, declares the store finished.
 """
 
 import json
-import os
 import shutil
 import time
 from collections.abc import Callable, Sequence
@@ -17,7 +16,7 @@ from typing import Any
 from unmask.data.assemble import assemble
 from unmask.data.shards import plan_shards, read_record
 from unmask.data.store import DESCRIPTION, FORMAT, VERSION, read_description
-from unmask.data.workers import prepare_shards
+from unmask.data.workers import available_cores, prepare_shards
 from unmask.errors import InputError
 from unmask.files import sha256, write_text
 from unmask.text.documents import Lines, empty_corpus, find_files
@@ -64,7 +63,7 @@ def prepare(
     (2, 3, 9, 1)
     """
     started = time.monotonic()
-    files = find_files(paths)
+    files = [file for file in find_files(paths) if folder.resolve() not in file.resolve().parents]
     settings = {
         "column": column or "text",
         "lines": lines,
@@ -76,7 +75,7 @@ def prepare(
     if reused:
         _check_same(folder, read_description(folder), origin)
     else:
-        _make(files, folder, tokenizer, origin, threads or len(os.sched_getaffinity(0)), on_progress)
+        _make(files, folder, tokenizer, origin, threads or available_cores(), on_progress)
     _remove_leftovers(folder)
     description = read_description(folder)
     counts = {name: description[name] for name in PrepareReport.__dataclass_fields__ if name in description}
@@ -117,12 +116,12 @@ def _make(
 
 
 def default_shard_bytes(files: Sequence[Path]) -> int:
-    """16 MB, so that all cores have work; more for large corpora, so that there are some hundreds of shards.
+    """8 MB, so that all cores have work; more for large corpora, so that there are some hundreds of shards.
 
     >>> default_shard_bytes([Path(__file__)]) >> 20
-    16
+    8
     """
-    return min(max(sum(file.stat().st_size for file in files) >> 8, 16 << 20), 1 << 30)
+    return min(max(sum(file.stat().st_size for file in files) >> 8, 8 << 20), 1 << 30)
 
 
 # What a store is made from
@@ -139,8 +138,17 @@ def _origin(files: Sequence[Path], tokenizer: Tokenizer, settings: dict[str, Any
         "strip_accents": tokenizer.strip_accents,
         "split_chinese": tokenizer.split_chinese,
         "settings": settings,
-        "texts": [{"name": file.name, "size": file.stat().st_size, "sha256": sha256(file)} for file in files],
+        "texts": [_fingerprint(file) for file in files],
     }
+
+
+def _fingerprint(file: Path) -> dict[str, Any]:
+    if not file.is_file():
+        raise InputError(f"{file}, a pipe or device", wanted="a file, which can be read twice", do="save it first")
+    try:
+        return {"name": file.name, "size": file.stat().st_size, "sha256": sha256(file)}
+    except OSError as error:
+        raise InputError(f"{file}: {error.strerror}", wanted="a readable file", do="check its permissions") from None
 
 
 def _check_same(folder: Path, found: dict[str, Any], origin: dict[str, Any]) -> None:

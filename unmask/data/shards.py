@@ -52,7 +52,7 @@ class ShardRecord:
 
 
 def plan_shards(files: Sequence[Path], *, shard_bytes: int, column: str = "text") -> list[ShardPlan]:
-    """Cuts large files between documents, puts small ones together: each shard has at least `shard_bytes` of text.
+    """Cuts large files between documents, puts small ones together: a shard has about `shard_bytes` of text.
 
     >>> [plan] = plan_shards([Path(__file__), Path(__file__)], shard_bytes=1 << 20)
     >>> plan.number, len(plan.parts)
@@ -61,12 +61,13 @@ def plan_shards(files: Sequence[Path], *, shard_bytes: int, column: str = "text"
     plans: list[ShardPlan] = []
     parts: list[TextRange] = []
     filled = 0
-    for part in (part for file in files for part in cut_ranges(TextRange(file, column=column), shard_bytes)):
-        parts.append(part)
-        filled += part.size
-        if filled >= shard_bytes:
-            plans.append(ShardPlan(len(plans), tuple(parts)))
-            parts, filled = [], 0
+    for file in files:
+        for part in cut_ranges(TextRange(file, column=column), shard_bytes, first=shard_bytes - filled):
+            parts.append(part)
+            filled += part.size
+            if filled >= shard_bytes:
+                plans.append(ShardPlan(len(plans), tuple(parts)))
+                parts, filled = [], 0
     return [*plans, ShardPlan(len(plans), tuple(parts))] if parts else plans
 
 

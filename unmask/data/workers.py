@@ -23,6 +23,15 @@ from unmask.text.formats import TextRange
 from unmask.text.tokenizer import Tokenizer
 
 
+def available_cores() -> int:
+    """How many cores this process may use.
+
+    >>> available_cores() > 0
+    True
+    """
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+
+
 def prepare_shards(plans: Sequence[ShardPlan], folder: Path, *, lines: Lines, workers: int) -> Iterator[ShardRecord]:
     """Prepares shards in a folder that holds the tokenizer; one worker is this process itself."""
     if min(workers, len(plans)) <= 1:

@@ -78,19 +78,20 @@ def read_range(part: TextRange) -> Iterator[Text]:
         yield Text(reader.text(part, piece), f"{part.path.name}:{piece.line}")
 
 
-def cut_ranges(whole: TextRange, size: int) -> list[TextRange]:
-    """A file in parts of about `size` bytes of text (never less, but for the last), cut between documents.
+def cut_ranges(whole: TextRange, size: int, *, first: int | None = None) -> list[TextRange]:
+    """A file in parts of about `size` bytes of text (the first of `first`), cut between documents.
 
     >>> [part] = cut_ranges(TextRange(Path(__file__)), 1 << 20)
     >>> part.start, part.stop == Path(__file__).stat().st_size
     (0, True)
     """
     if format_of(whole.path) == "parquet":
-        return _cut_row_groups(whole, size)
-    parts, start, line, stop = [], 0, 1, 0
+        return _cut_row_groups(whole, size, first or size)
+    parts: list[TextRange] = []
+    start, line, stop = 0, 1, 0
     for piece in FORMATS[format_of(whole.path)].pieces(whole):
         stop = piece.stop
-        if stop - start >= size:
+        if stop - start >= (size if parts else first or size):
             parts.append(replace(whole, start=start, stop=stop, line=line, size=stop - start))
             start, line = stop, piece.next_line
     return parts if start == stop else [*parts, replace(whole, start=start, stop=stop, line=line, size=stop - start)]
@@ -237,13 +238,14 @@ def _open_parquet(path: Path) -> Iterator[Any]:
         raise InputError(f"{path}: {error}", wanted="a whole, readable parquet file") from None
 
 
-def _cut_row_groups(whole: TextRange, size: int) -> list[TextRange]:
-    parts, start, line, filled, rows = [], 0, 1, 0, 0
+def _cut_row_groups(whole: TextRange, size: int, first: int) -> list[TextRange]:
+    parts: list[TextRange] = []
+    start, line, filled, rows = 0, 1, 0, 0
     with _open_parquet(whole.path) as file:
         for group in range(file.num_row_groups):
             about = file.metadata.row_group(group)
             filled, rows = filled + about.total_byte_size, rows + about.num_rows
-            if filled >= size or group + 1 == file.num_row_groups:
+            if filled >= (size if parts else first) or group + 1 == file.num_row_groups:
                 parts.append(replace(whole, start=start, stop=group + 1, line=line, size=filled))
                 start, line, filled, rows = group + 1, line + rows, 0, 0
     return parts
