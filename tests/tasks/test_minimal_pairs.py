@@ -1,9 +1,12 @@
 """Minimal pairs: counting, ties, groups, and what is refused."""
 
+from pathlib import Path
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from unmask.data.json_lines import read_json_lines
 from unmask.errors import InputError
 from unmask.tasks.minimal_pairs import Pair, judge_pairs, mean_by, read_pairs
 
@@ -53,3 +56,11 @@ def test_a_row_that_is_no_pair_is_named(row: dict[str, object]) -> None:
 
 def test_what_has_no_name_is_in_no_group() -> None:
     assert mean_by(["", "a"], [0.0, 1.0]) == {"a": 1.0}
+
+
+@pytest.mark.shared
+def test_the_published_pairs_are_read(shared_data: Path) -> None:
+    rows = [(f"line {number}", row) for number, row in read_json_lines(shared_data / "blimp" / "blimp.part.jsonl")]
+    judged = judge_pairs(read_pairs(rows), lambda sentences: [-len(sentence.split()) for sentence in sentences])
+    assert (judged.examples, len(judged.paradigms), len(judged.categories)) == (13_400, 67, 13)
+    assert 0.5 < judged.accuracy < 0.6  # the good sentence is often the shorter one

@@ -1,5 +1,6 @@
 """The verbs that ask a pretrained model something at once: fill, next, features, score."""
 
+import gc
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from enum import StrEnum
@@ -42,11 +43,12 @@ def fill(
     console: Console,
 ) -> Answer:
     """Fill the [MASK]s of a text with the likeliest words."""
-    from unmask.apps.fill import Filler
-    from unmask.model.folder import open_model
+    with quick_start(console):
+        from unmask.apps.fill import Filler
+        from unmask.model.folder import open_model
 
-    opened = open_model(model, device=device, head="masked_words")
-    answers = Filler(opened.model, opened.tokenizer, top=top).many(texts)
+        opened = open_model(model, device=device, head="masked_words")
+        answers = Filler(opened.model, opened.tokenizer, top=top).many(texts)
     _note_cuts(console, texts, [answer.cut for answer in answers])
     fields = answers[0].to_dict() if len(answers) == 1 else {"texts": [answer.to_dict() for answer in answers]}
     return Answer(fields, "\n\n".join(map(_filled_words, answers)))
@@ -62,11 +64,12 @@ def next_sentence(
     console: Console,
 ) -> Answer:
     """Say whether B follows A, and with what probability."""
-    from unmask.apps.following import Following
-    from unmask.model.folder import open_model
+    with quick_start(console):
+        from unmask.apps.following import Following
+        from unmask.model.folder import open_model
 
-    opened = open_model(model, device=device, head="next_sentence")
-    answer = Following(opened.model, opened.tokenizer)(first, second)
+        opened = open_model(model, device=device, head="next_sentence")
+        answer = Following(opened.model, opened.tokenizer)(first, second)
     if answer.cut:
         console.note(f"note: too long together for {opened.config.positions} positions; the longer text lost its end")
     return Answer(answer.to_dict(), f"{answer.label} ({answer.probability:.3f} that B follows A)")
@@ -128,6 +131,25 @@ def score(
     answer = Scorer(opened.model, opened.tokenizer)(texts)
     _note_cuts(console, texts, [scored.cut for scored in answer.texts])
     return Answer(answer.to_dict(), "\n\n".join(map(_scored_words, answer.texts)))
+
+
+@contextmanager
+def quick_start(console: Console) -> Iterator[None]:
+    """For a few sentences to read and nothing more: most of the time is spent on loading.
+
+    The collector finds nothing among a library's fresh objects, and takes a tenth of the time it loads in. One thread
+    reads a sentence in a tenth of a second; two must wait for each other, on a busy machine for seconds.
+    """
+    gc.disable()
+    import torch
+
+    threads = torch.get_num_threads()
+    torch.set_num_threads(console.threads or 1)
+    try:
+        yield
+    finally:
+        torch.set_num_threads(threads)
+        gc.enable()
 
 
 @contextmanager
