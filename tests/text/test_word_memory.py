@@ -3,6 +3,7 @@
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from tokenizers import AddedToken
 
 from unmask.text import word_memory
 from unmask.text.tokenizer import SPECIAL_PIECES, Tokenizer
@@ -15,6 +16,7 @@ TOKENIZERS = [
     Tokenizer(PIECES, cased=True),
     Tokenizer(PIECES, split_chinese=False),
     Tokenizer(PIECES, strip_accents=False, max_word_length=5),
+    Tokenizer([*PIECES, "a b", "cats"], added=[AddedToken("a b"), AddedToken("cats", single_word=True)]),
 ]
 MEMORIES = [WordMemory(tokenizer) for tokenizer in TOKENIZERS]
 

@@ -31,7 +31,8 @@ class WordMemory:
 
     def __init__(self, tokenizer: Tokenizer) -> None:
         self._tokenizer = tokenizer
-        words = _word_pattern(split_chinese=tokenizer.split_chinese)
+        # pieces that someone added follow rules of their own, and may hold blanks: then whole texts are the words
+        words = r"[^\n]+|\n" if tokenizer.added else _word_pattern(split_chinese=tokenizer.split_chinese)
         self._words, self._words_and_sigma = re.compile(words), re.compile(f"{SIGMA}|{words}")
         self._number = np.dtype("<u2" if tokenizer.size < 1 << 16 else "<u4")
         self._end = np.iinfo(self._number).max  # stands for a text's end; never an id
