@@ -1,9 +1,9 @@
 """The few characters on which the Rust library differs from Google's rules, rewritten before the library sees them.
 
 Text comes in, text that the library treats as the rules ask goes out, and for each of its characters the place that it
-came from. The library's Unicode tables date from about 2015; the rules are read with those of Unicode 14.0. The library
-takes away private-use characters, which the rules keep; it leaves out the first 256 ideographs of extension E; and it
-lower-cases Σ without looking at its neighbours. transformers, which uses it as it is, differs on exactly these.
+came from. The library's tables of categories are about those of Unicode 8; the rules are read with Unicode 14.0. The
+library takes away private-use characters, which the rules keep; it leaves out the first 256 ideographs of extension E;
+and it lower-cases Σ without looking at its neighbours. transformers, which uses it as it is, differs on all of these.
 
 One difference remains: a private-use character, U+166D, U+1734 or U+111C9 makes its word unknown even if a vocabulary
 has a piece with it.
