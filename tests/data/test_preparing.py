@@ -55,6 +55,14 @@ def test_any_number_of_processes_makes_the_same_bytes(texts: list[Path], tmp_pat
     assert files_of(tmp_path / "1") == files_of(tmp_path / "3")
 
 
+def test_workers_do_not_run_what_lies_in_the_current_folder(
+    texts: list[Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "json.py").write_text("raise SystemExit('not the one that was meant')")
+    monkeypatch.chdir(tmp_path)
+    assert make(texts, tmp_path / "store", threads=2).documents == 85
+
+
 def test_the_shard_size_changes_the_shards_but_not_the_text(texts: list[Path], tmp_path: Path) -> None:
     make(texts, tmp_path / "many")
     make(texts, tmp_path / "one", shard_bytes=1 << 20)

@@ -184,7 +184,8 @@ def _open_parts(folder: Path, tokenizer: Tokenizer, origin: dict[str, Any]) -> P
 
 
 def _remove_leftovers(folder: Path) -> None:
-    """What the work, and work that was killed, left beside the finished files."""
-    shutil.rmtree(folder / PARTS, ignore_errors=True)
-    for path in folder.glob(".*.part"):
-        path.unlink()
+    """What the work, and work that was killed, left beside the finished files; the parts go last."""
+    if (folder / PARTS).exists():
+        for path in folder.glob(".*.part"):
+            path.unlink()
+        shutil.rmtree(folder / PARTS)

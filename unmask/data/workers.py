@@ -55,7 +55,7 @@ class _Workers:
     """One process for each thread that asks."""
 
     def __init__(self, folder: Path, lines: Lines) -> None:
-        self._command = [sys.executable, "-m", "unmask.data.workers", str(folder), lines]
+        self._command = [sys.executable, "-P", "-m", "unmask.data.workers", str(folder), lines]
         self._own = threading.local()
         self._processes: list[subprocess.Popen[str]] = []
 
@@ -74,10 +74,8 @@ class _Workers:
 
     def _process(self) -> subprocess.Popen[str]:
         if not hasattr(self._own, "process"):
-            # one thread each: the processes are the parallelism
-            environment = os.environ | {"RAYON_NUM_THREADS": "1", "OMP_NUM_THREADS": "1"}
             pipes: dict[str, Any] = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE}
-            self._own.process = subprocess.Popen(self._command, **pipes, text=True, env=environment)
+            self._own.process = subprocess.Popen(self._command, **pipes, text=True, env=_environment())
             self._processes.append(self._own.process)
         process: subprocess.Popen[str] = self._own.process
         return process
@@ -87,6 +85,13 @@ class _Workers:
             process.kill()
             process.communicate()
         self._processes.clear()
+
+
+def _environment() -> dict[str, str]:
+    """This package for the workers, wherever it is, and one thread for each: the processes are the parallelism."""
+    package = str(Path(__file__).parents[2])
+    paths = os.pathsep.join(filter(None, [package, os.environ.get("PYTHONPATH")]))
+    return os.environ | {"PYTHONPATH": paths, "RAYON_NUM_THREADS": "1", "OMP_NUM_THREADS": "1"}
 
 
 def _serve(folder: Path, lines: Lines) -> None:
