@@ -9,6 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from texts import ORDINARY, TOKENIZER, MemoryText, make_text, random_text
 
+from unmask.data import pairs
 from unmask.data.pairs import Examples, Objective, Plan, _truncated, draw, plan
 from unmask.errors import InputError
 
@@ -62,6 +63,14 @@ def test_a_true_next_segment_follows_in_the_same_document_and_a_false_one_is_fro
             assert documents[0] != documents[1]
 
 
+def test_a_foreign_segment_is_from_a_document_close_by(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(pairs, "NEAR_ROWS", 2)
+    text = make_text([[9, 9] for _ in range(50)])  # each document one part
+    for (first, second), label in many(plan(text, length=32), steps=5):
+        here, there = text.document_of(np.array([first[0], second[0]]))
+        assert (there - here) % 50 in ({1, 2} if label else {0})
+
+
 def test_segments_swap_in_half_of_the_order_examples() -> None:
     drawn = many(plan(TEXT, length=512, objective="order"))
     for (first, second), label in drawn:
@@ -74,12 +83,14 @@ def test_half_of_the_second_segments_are_next() -> None:
     assert abs(np.mean(labels) - 0.5) < 4 * 0.5 / np.sqrt(len(labels))
 
 
-def test_length_does_not_tell_whether_a_segment_is_next() -> None:
-    text = random_text(400, longest=20, most=40)
-    examples = [draw(plan(text, length=128), TOKENIZER, seed=3, step=step, rows=100) for step in range(40)]
-    lengths, labels = np.concatenate([e.lengths for e in examples]), np.concatenate([e.labels for e in examples])
-    spread = lengths.std() * np.sqrt(1 / (labels == 0).sum() + 1 / (labels == 1).sum())
-    assert abs(lengths[labels == 0].mean() - lengths[labels == 1].mean()) < 6 * spread + 3
+@pytest.mark.parametrize("length", [128, 512])
+def test_length_hardly_tells_whether_a_segment_is_next(length: int) -> None:
+    made = plan(random_text(400, longest=40, most=60), length=length)
+    examples = draw(made, TOKENIZER, seed=3, step=0, rows=4000)
+    second = np.bincount(examples.rows[examples.segments == 1])
+    for known in (examples.lengths, second):
+        guesses = [((known > limit) == examples.labels).mean() for limit in range(length)]
+        assert 0.45 < min(guesses) < max(guesses) < 0.55  # no limit is a good guess, either way round
 
 
 def test_one_pair_in_ten_is_short_by_a_uniform_target() -> None:

@@ -8,7 +8,7 @@ can be drawn at once, by any number of processes.
 As in the paper: two segments, the second the true continuation or one from another document (half of the time each),
 one row in ten deliberately short, the longer segment cut at its front or back where a row is too long. Unlike in
 Google's code, a part of one sentence borrows its neighbour, so that both labels are equally likely, and a foreign
-segment is as long as the one that it replaces, so that length does not give the label away.
+segment is about as long as the one that it replaces, so that length hardly gives the label away.
 """
 
 from collections.abc import Callable
@@ -237,18 +237,21 @@ def _split(plan: Plan, parts: _Parts, chances: Floats) -> tuple[Integers, Intege
 
 
 def _foreign(plan: Plan, row: Integers, lengths: Integers, chances: Floats) -> tuple[Integers, Integers]:
-    """Whole sentences of at least `lengths` tokens, if there are so many, from any place in a near other document."""
+    """Whole sentences of about `lengths` tokens, if there are so many, from any place in a near other document."""
     own, own_size = plan.parts[row], plan.parts[row + 1] - plan.parts[row]
     # Corpora are laid end to end, so a document close by is likely of the same language and kind: a pair is not given
     # away by its topic or script. Beyond the last document it goes on with the first.
     beyond = (chances[6] * np.minimum(plan.size - own_size, NEAR_ROWS)).astype(np.int64)
     other = (own + own_size + beyond) % plan.size
     document = plan.documents[np.searchsorted(plan.parts, other, side="right") - 1]
-    places, end = plan.text.sentence_tokens, plan.text.document_sentences[document + 1]
-    begin = places[plan.text.document_sentences[document]]
-    token = begin + (chances[7] * (places[end] - begin)).astype(np.int64)
-    first = np.searchsorted(places, token, side="right") - 1
-    stop = np.minimum(np.searchsorted(places, places[first] + lengths), end)
+    places = plan.text.sentence_tokens
+    begin, end = plan.text.document_sentences[document], plan.text.document_sentences[document + 1]
+    early = np.searchsorted(places, places[end] - lengths, side="right")  # sentences with as much text from them on
+    first = begin + (chances[7] * np.maximum(early - begin, 1)).astype(np.int64)
+    wanted = places[first] + lengths
+    stop = np.minimum(np.searchsorted(places, wanted), end)
+    shorter = np.maximum(stop - 1, first + 1)
+    stop = np.where(wanted - places[shorter] < places[stop] - wanted, shorter, stop)
     return places[first], places[stop]
 
 

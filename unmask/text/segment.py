@@ -1,8 +1,8 @@
 """Where words begin among pieces, Chinese words included: what masking a whole word needs to know.
 
 Piece ids come in, one bool a piece goes out: True where a word begins. A piece with ## goes on with a word; a Chinese
-character goes on with one if a segmenter says so. Segmenting is slow beside drawing examples (with jieba some 0.2 million
-characters a second), so it is done once, when a text is prepared, and the answer is kept with the ids.
+character goes on with one if a segmenter says so. Segmenting is slow beside drawing examples (with jieba some 0.2
+million characters a second), so it is done once, when a text is prepared, and the answer is kept with the ids.
 """
 
 import warnings
