@@ -43,9 +43,14 @@ def _start(against: Rival | None, size: str, rounds: int, console: Console) -> A
         console.note(f"{rounds + 1} rounds of fresh processes, the first not counted")
         starts = measure_starts(folder, rounds=rounds, against_transformers=against is Rival.transformers)
     fields = starts.to_dict() | {"size": size}
-    lines = [f"unmask --help   {fields['help']:.2f} s", f"unmask fill     {fields['ours']:.2f} s"]
+    cpu = fields["cpu_seconds"]
+    lines = [
+        f"unmask --help   {fields['help']:.2f} s, {cpu['help']:.2f} s of the processor",
+        f"unmask fill     {fields['ours']:.2f} s, {cpu['ours']:.2f} s of the processor",
+    ]
     if fields["theirs"] is not None:
-        lines.append(f"transformers    {fields['theirs']:.2f} s; ours takes {fields['ratio']:.2f} of it")
+        lines.append(f"transformers    {fields['theirs']:.2f} s, {cpu['theirs']:.2f} s of the processor")
+        lines.append(f"ours / theirs   {fields['ratio']:.2f}")
     return Answer(fields, "\n".join(lines))
 
 

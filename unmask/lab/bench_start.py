@@ -1,7 +1,8 @@
 """How fast the command answers from a cold start: fresh processes, timed until the answer is printed, in turns.
 
 In: a model folder and how many rounds. Out: seconds of each round for `--help`, for our first filled mask, and for the
-same mask filled by a transformers pipeline from the same folder.
+same mask filled by a transformers pipeline from the same folder. Seconds of the processor are counted too: they are the
+same on a busy machine.
 """
 
 import os
@@ -27,24 +28,35 @@ print([(answer["token_str"], answer["score"]) for answer in answers], flush=True
 
 
 @dataclass(frozen=True)
-class Starts:
-    """Seconds until the answer, for each round."""
+class Start:
+    """What one fresh process took."""
 
-    help: tuple[float, ...]
-    ours: tuple[float, ...]
-    theirs: tuple[float, ...] = ()
+    seconds: float  # until its answer
+    cpu_seconds: float  # of all cores, until its end
+
+
+@dataclass(frozen=True)
+class Starts:
+    """The rounds of each command."""
+
+    help: tuple[Start, ...]
+    ours: tuple[Start, ...]
+    theirs: tuple[Start, ...] = ()
 
     def to_dict(self) -> dict[str, Any]:
         """Medians, our share of their time, and every round."""
-        theirs = median(self.theirs) if self.theirs else None
+        rounds = {"help": self.help, "ours": self.ours, "theirs": self.theirs}
+        seconds = {name: median(start.seconds for start in starts) for name, starts in rounds.items() if starts}
+        cpu = {name: median(start.cpu_seconds for start in starts) for name, starts in rounds.items() if starts}
         return {
             "what": "start",
             "unit": "seconds",
-            "ours": median(self.ours),
-            "theirs": theirs,
-            "ratio": median(self.ours) / theirs if theirs else None,
-            "help": median(self.help),
-            "rounds": {"help": list(self.help), "ours": list(self.ours), "theirs": list(self.theirs)},
+            "ours": seconds["ours"],
+            "theirs": seconds.get("theirs"),
+            "ratio": seconds["ours"] / seconds["theirs"] if self.theirs else None,
+            "help": seconds["help"],
+            "cpu_seconds": cpu,
+            "rounds": {name: [start.seconds for start in starts] for name, starts in rounds.items()},
         }
 
 
@@ -53,22 +65,23 @@ def measure_starts(folder: Path, *, rounds: int = 5, against_transformers: bool 
     commands = {"help": HELP, "ours": ("-m", "unmask", "fill", TEXT, "-m", str(folder), "--json")}
     if against_transformers:
         commands["theirs"] = ("-c", THEIRS, str(folder), TEXT)
-    seconds: dict[str, list[float]] = {name: [] for name in commands}
-    for number in range(rounds + 1):
+    starts: dict[str, list[Start]] = {name: [] for name in commands}
+    for _ in range(rounds + 1):
         for name, arguments in commands.items():
-            taken = time_to_answer(arguments)
-            if number:  # the first brings files into the system's cache
-                seconds[name].append(taken)
-    return Starts(**{name: tuple(times) for name, times in seconds.items()})
+            starts[name].append(time_to_answer(arguments))
+    return Starts(
+        **{name: tuple(taken[1:]) for name, taken in starts.items()}
+    )  # the first round warms the disk's cache
 
 
-def time_to_answer(arguments: Sequence[str]) -> float:
-    """Seconds from the start of a fresh Python until it prints its first line.
+def time_to_answer(arguments: Sequence[str]) -> Start:
+    """Times a fresh Python from its start until it prints its first line.
 
-    >>> 0 < time_to_answer(["-c", "print('here')"]) < 60
+    >>> 0 < time_to_answer(["-c", "print('here')"]).seconds < 60
     True
     """
     environment = os.environ | {"HF_HUB_OFFLINE": "1"}
+    used = _children_cpu_seconds()
     started = time.perf_counter()
     with subprocess.Popen(
         [sys.executable, *arguments], stdout=subprocess.PIPE, stderr=subprocess.PIPE, env=environment, text=True
@@ -80,7 +93,12 @@ def time_to_answer(arguments: Sequence[str]) -> float:
     if process.returncode or not line:
         last = errors.strip().splitlines()[-1:] or ["no answer"]
         raise InputError(f"{last[0]} from python {' '.join(arguments)[:80]}", wanted="an answer to time")
-    return taken
+    return Start(taken, _children_cpu_seconds() - used)
+
+
+def _children_cpu_seconds() -> float:
+    times = os.times()
+    return times.children_user + times.children_system
 
 
 def make_folder(folder: Path, size: str, *, seed: int = 0) -> None:
