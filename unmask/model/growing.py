@@ -19,7 +19,7 @@ from unmask.model.heads import BertWithHead, MaskedWords, Pretraining
 from unmask.text.tokenizer import Tokenizer
 from unmask.text.words import word_splitter
 
-Model = TypeVar("Model", Bert, BertWithHead)
+Model = TypeVar("Model", bound=Bert | BertWithHead)
 
 
 def grow(model: Model, tokenizer: Tokenizer, additions: Sequence[str]) -> tuple[Model, Tokenizer]:

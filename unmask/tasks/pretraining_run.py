@@ -29,12 +29,15 @@ from unmask.tasks.pretraining import (
     check_same_settings,
     configure,
     examination,
+    examine,
     new_learner,
     seconds_a_step,
     steps_in,
     unigram_loss,
 )
+from unmask.tasks.starting import CONTINUED_LEARNING_RATE, FRESH, Start, find_start, in_words
 from unmask.training import curve
+from unmask.training.loop import Part
 
 Note = Callable[[str], None]
 ENDING = 0.02  # share of a budget left for the last figures, the curve and saving
@@ -54,6 +57,10 @@ class Request:
     vocabulary_size: int | None = None
     cased: bool = False
     column: str | None = None
+    init_vectors: Path | None = None  # word vectors that the word embeddings start from
+    from_model: str | None = None  # a model to go on from, with its size and vocabulary
+    additions: str | None = None  # to that vocabulary: a file of words, or how many of the text's best
+    general: Path | None = None  # text to measure on, before and after, what such a model forgets
     save_every: float = 60.0
     device: str = "cpu"
 
@@ -72,10 +79,13 @@ class Outcome:
     mlm_accuracy: float | None
     nsp_accuracy: float | None
     unigram_loss: float
+    before: dict[str, float] | None = None  # losses of a model that was gone on from, by kind of text: domain, general
+    after: dict[str, float] | None = None
 
     def to_dict(self) -> dict[str, Any]:
         """The fields of the verb's JSON."""
-        return asdict(self)
+        fields = asdict(self)
+        return fields if self.before is not None else {n: v for n, v in fields.items() if n not in ("before", "after")}
 
 
 class PretrainingRun:
@@ -85,15 +95,36 @@ class PretrainingRun:
         self.request, self.started = request, time.monotonic()
         settings = settings_of(request)
         check_device(request.device)
-        self.corpus = _corpus(request, settings, on_reading)
-        settings = replace(settings, vocabulary=self.corpus.tokenizer.vocabulary_hash, text=_text_hash(self.corpus))
-        self.config = configure(request.size, self.corpus.tokenizer, settings)
+        start = find_start(
+            request.paths,
+            vectors=request.init_vectors,
+            model=request.from_model,
+            additions=request.additions,
+            folder=request.folder,
+            column=request.column,
+        )
+        self.corpus = _corpus(request, settings, on_reading, start)
+        self.config = start.shape(
+            configure(request.size, self.corpus.tokenizer, settings), longest=max(settings.lengths)
+        )
+        settings = replace(
+            settings,
+            size=request.size if start.model is None else f"{self.config.layers} layers of {self.config.width}",
+            vocabulary=self.corpus.tokenizer.vocabulary_hash,
+            text=_text_hash(self.corpus),
+            start=start.name,
+        )
         self.settings = self._paced(settings)
         check_same_settings(request.folder, self.settings)
-        self.pretraining = self._made(self.settings)
+        self.pretraining = self._made(self.settings, start)
+        self.questions = self._questions() if start.model is not None else {}
+        self.before = self._losses()
         begin(request.folder, self.settings)
         self.pretraining.resume(note)
-        if self.pretraining.run.step:
+        if not self.pretraining.run.step:
+            for line in in_words(self.began):
+                note(line)
+        else:
             note(f"going on from step {self.pretraining.run.step:,} of {self.pretraining.pace.steps:,}")
 
     def finish(self, watch: Callable[[Standing], None], stop: Callable[[], bool] = lambda: False) -> Outcome:
@@ -106,9 +137,10 @@ class PretrainingRun:
             watch(standing)
         return self._end()
 
-    def _made(self, settings: PretrainingSettings) -> Pretraining:
+    def _made(self, settings: PretrainingSettings, start: Start = FRESH) -> Pretraining:
         corpus = self.corpus
         learner = new_learner(self.config, settings).to(self.request.device)
+        self.began = start.set_weights(learner, corpus.tokenizer, settings.seed)
         batches = Batches(corpus.store, corpus.training, corpus.tokenizer, settings, words=corpus.words)
         questions = []
         if len(corpus.held_out):
@@ -116,6 +148,21 @@ class PretrainingRun:
         return Pretraining(
             self.request.folder, learner, batches, questions, settings, save_every=self.request.save_every
         )
+
+    def _questions(self) -> dict[str, list[Part]]:
+        """What a model that was gone on from is measured on: held-out documents, and general text if there is some."""
+        questions = {"domain": self.pretraining.examination} if self.pretraining.examination else {}
+        if self.request.general is not None:
+            tokenizer, folder = self.corpus.tokenizer, self.request.folder / "general"
+            general = open_corpus([self.request.general], folder, lambda _: tokenizer, words=self.settings.words)
+            found = examination(general.store, general.training, tokenizer, self.settings, general.words)
+            questions["general"] = found
+        return questions
+
+    def _losses(self) -> dict[str, float]:
+        """The masked-word loss (left to right: the next-word loss) on each kind of text."""
+        name = f"{self.settings.objective.split('+')[0]}_loss"
+        return {kind: examine(self.pretraining.learner, parts)[name] for kind, parts in self.questions.items()}
 
     def _paced(self, settings: PretrainingSettings) -> PretrainingSettings:
         """With a budget, as many steps as fit into what is left of it; a run begun earlier keeps its number."""
@@ -144,6 +191,8 @@ class PretrainingRun:
             mlm_accuracy=figures.get("mlm_accuracy"),
             nsp_accuracy=figures.get("nsp_accuracy"),
             unigram_loss=line,
+            before=self.before or None,
+            after=self._losses() or None,
         )
         name = settings.objective.split("+")[0]
         drawn = curve.curves(events, f"{name}_loss")
@@ -160,6 +209,7 @@ class PretrainingRun:
             "texts": texts,
             "tokens": outcome.tokens,
             "settings": asdict(self.settings),
+            **({"start": self.began} if self.began else {}),
             "torch": torch.__version__,
         }
         about = About(head=head, task="pretraining", scores=scores, provenance=provenance)
@@ -170,7 +220,9 @@ def settings_of(request: Request) -> PretrainingSettings:
     """The preset with the user's changes, checked."""
     if request.preset not in PRESETS:
         raise InputError(f"preset {request.preset!r}", wanted=" or ".join(PRESETS), do="choose one with --preset")
-    settings = PretrainingSettings(**{**PRESETS[request.preset], "size": request.size, **request.changes})
+    continued = {"learning_rate": CONTINUED_LEARNING_RATE} if request.from_model else {}
+    preset = {**PRESETS[request.preset], **continued, "size": request.size}
+    settings = PretrainingSettings(**{**preset, **request.changes})
     check_objective(settings.objective)
     if len(settings.lengths) != len(settings.phases):
         raise InputError(
@@ -201,9 +253,9 @@ def final_figures(events: list[dict[str, Any]]) -> dict[str, float]:
     return {name: float(np.mean([event[name] for event in last])) for name in names}
 
 
-def _corpus(request: Request, settings: PretrainingSettings, on_reading: OnProgress | None) -> Corpus:
+def _corpus(request: Request, settings: PretrainingSettings, on_reading: OnProgress | None, start: Start) -> Corpus:
     def tokenizer(paths: Any) -> Any:
-        return find_tokenizer(
+        return start.tokenizer or find_tokenizer(
             paths,
             vocabulary=request.vocabulary,
             size=request.vocabulary_size,
@@ -211,7 +263,7 @@ def _corpus(request: Request, settings: PretrainingSettings, on_reading: OnProgr
             learned=request.folder / "learned-vocab.txt",
         )
 
-    return open_corpus(
+    corpus = open_corpus(
         request.paths,
         request.folder / "store",
         tokenizer,
@@ -220,6 +272,10 @@ def _corpus(request: Request, settings: PretrainingSettings, on_reading: OnProgr
         column=request.column,
         on_progress=on_reading,
     )
+    if start.tokenizer and corpus.tokenizer.vocabulary_hash != start.tokenizer.vocabulary_hash:
+        wanted = f"one of the vocabulary of {start.source}{' with its additions' * bool(start.added)}"
+        raise InputError(f"{corpus.store.folder}, a store of another vocabulary", wanted=wanted, do="give the text")
+    return corpus
 
 
 def _text_hash(corpus: Corpus) -> str:
