@@ -57,6 +57,19 @@ def pretrain(
     clip: Annotated[float | None, typer.Option(min=0.0, help="Largest gradient norm, 0 for any.")] = None,
     held_out: Annotated[float | None, typer.Option(min=0.0, max=0.5, help="Share of documents to measure on.")] = None,
     column: Annotated[str | None, typer.Option(help="Where a table has its text.")] = None,
+    init_vectors: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="GloVe or word2vec vectors that the word embeddings start from.")
+    ] = None,
+    from_model: Annotated[
+        str | None, typer.Option("--from", metavar="MODEL", help="A model to go on from, with its size and vocabulary.")
+    ] = None,
+    add_pieces: Annotated[
+        str | None,
+        typer.Option(metavar="FILE|N", help="Words that its vocabulary gets: of a file, or the text's N best."),
+    ] = None,
+    general: Annotated[
+        Path | None, typer.Option(metavar="TEXT", help="Measure on this text too what such a model forgets.")
+    ] = None,
     save_every: Annotated[float, typer.Option(min=0.0, help="Seconds between checkpoints.")] = 60.0,
     device: Annotated[str, typer.Option(help="Where to compute: cpu, cuda, mps.")] = "cpu",
     *,
@@ -97,6 +110,10 @@ def pretrain(
         vocabulary_size=vocab_size,
         cased=cased,
         column=column,
+        init_vectors=init_vectors,
+        from_model=from_model,
+        additions=add_pieces,
+        general=general,
         save_every=save_every,
         device=device,
     )
@@ -164,9 +181,14 @@ def _in_words(outcome: "Outcome", folder: Path) -> str:
         )
         if value is not None
     ]
+    changes = [
+        f"masked-word loss on {kind} text: {loss:.3f} before, {outcome.after[kind]:.3f} after\n"
+        for kind, loss in (outcome.before or {}).items()
+        if outcome.after
+    ]
     return (
         f"{drawn}\n(dots: {outcome.unigram_loss:.2f}, the loss of a model that knows only how frequent words are)\n"
-        f"{', '.join(reached)}\n"
+        f"{', '.join(reached)}\n{''.join(changes)}"
         f"{outcome.steps:,} steps, {outcome.tokens:,} pieces in {outcome.seconds:,.0f} s "
         f"({outcome.tokens_per_second:,.0f} a second)\n"
         f"model, curve and journal: {outcome.folder}"
