@@ -1,9 +1,11 @@
 """The verb `pretrain`: flags to settings, a live line of progress, and what came out."""
 
+import os
 import re
 import signal
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -72,11 +74,15 @@ def pretrain(
     ] = None,
     save_every: Annotated[float, typer.Option(min=0.0, help="Seconds between checkpoints.")] = 60.0,
     device: Annotated[str, typer.Option(help="Where to compute: cpu, cuda, mps.")] = "cpu",
+    shard: Annotated[
+        bool, typer.Option("--shard", help="Divide the weights among the processes of torchrun (FSDP).")
+    ] = False,
     *,
     console: Console,
-) -> Answer:
+) -> Answer | None:
     """Pretrain a BERT from raw text. The same command again resumes it, to the very same model."""
     from unmask.tasks.pretraining_run import PretrainingRun, Request
+    from unmask.training.distributed import joined
 
     changes = {
         "steps": steps,
@@ -116,12 +122,16 @@ def pretrain(
         general=general,
         save_every=save_every,
         device=device,
+        shard=shard,
     )
-    with console.progress("tokenising", unit="bytes") as reading:
-        run = PretrainingRun(request, console.note, reading.update)
-    with stoppable() as stop, console.progress("pretraining", unit="steps") as progress:
-        outcome = run.finish(lambda standing: _show(progress, standing), stop)
-    return Answer(outcome.to_dict(), _in_words(outcome, output))
+    with joined(os.environ, device) as processes:
+        if processes.rank:
+            console = replace(console, quiet=True)  # the first process speaks for all
+        with console.progress("tokenising", unit="bytes") as reading:
+            run = PretrainingRun(request, console.note, reading.update, processes)
+        with stoppable() as stop, console.progress("pretraining", unit="steps") as progress:
+            outcome = run.finish(lambda standing: _show(progress, standing), stop)
+    return None if processes.rank else Answer(outcome.to_dict(), _in_words(outcome, output))
 
 
 def parse_duration(text: str) -> float:

@@ -23,6 +23,7 @@ from unmask.files import write_text
 from unmask.model.config import BertConfig
 from unmask.tasks.objectives import PAIRED, Learner, PretrainingBatch, counts, make_model, needs_pooler
 from unmask.text.tokenizer import Tokenizer
+from unmask.training.distributed import ALONE, Processes, wrap
 from unmask.training.loop import Part, Step, train
 from unmask.training.optim import make_optimiser
 from unmask.training.pace import Pace
@@ -119,6 +120,7 @@ class Batches:
         settings: PretrainingSettings,
         *,
         words: Words | None = None,
+        processes: Processes = ALONE,
     ) -> None:
         kind = drawn_as(settings.objective)
         self.plans = {
@@ -126,12 +128,12 @@ class Batches:
             for length in settings.lengths
         }
         self.tokenizer, self.settings = tokenizer, settings
-        self.rank, self.world = 0, 1
+        self.rank, self.world = processes.rank, processes.world
 
     def parts(self, step: int, length: int) -> list[Part]:
         """This process's micro-batches of a step."""
         rows = max(1, self.settings.batch_tokens // length)
-        number = -(-rows * length // self.settings.part_tokens)
+        number = number_of_parts(rows, length, self.settings.part_tokens, self.world)
         return [self.part(step, length, rows, place, number) for place in range(self.rank, number, self.world)]
 
     def part(self, step: int, length: int, rows: int, place: int, number: int) -> Part:
@@ -154,6 +156,22 @@ class Batches:
             unit=settings.mask_unit,
         )
         return assemble(examples, masked.ids, masked.positions, masked.targets)
+
+
+def number_of_parts(rows: int, length: int, part_tokens: int, world: int = 1) -> int:
+    """Into how many micro-batches a step is divided: as few as fit into memory, and equally many for every process.
+
+    >>> number_of_parts(32, 128, 4096), number_of_parts(32, 128, 4096, world=4), number_of_parts(30, 128, 1000, world=4)
+    (1, 4, 8)
+    """
+    if rows < world:
+        raise InputError(
+            f"{rows} sequences of {length} pieces a step for {world} processes",
+            wanted="at least one sequence for each",
+            do="give more --batch-tokens, or start fewer processes",
+        )
+    fitting = -(-rows // max(1, part_tokens // length))
+    return min(-(-fitting // world), rows // world) * world
 
 
 def drawn_as(objective: str) -> pairs.Objective:
@@ -200,12 +218,22 @@ class Pretraining:
         settings: PretrainingSettings,
         *,
         save_every: float = 60.0,
+        processes: Processes = ALONE,
+        shard: bool = False,
     ) -> None:
         self.learner, self.batches, self.examination, self.settings = learner, batches, examination, settings
+        self.processes, self.engine = processes, wrap(learner, processes, shard=shard)
         self.optimiser = make_optimiser(
             settings.optimiser, learner, decay=settings.decay, betas=settings.betas, epsilon=settings.epsilon
         )
-        self.run = Run(folder, learner, self.optimiser, save_every=save_every)
+        self.run = Run(
+            folder,
+            learner,
+            self.optimiser,
+            save_every=save_every,
+            writes=processes.rank == 0,
+            gather=processes.gather,
+        )
         self.pace = Pace.of(settings.steps)
 
     @property
@@ -216,6 +244,7 @@ class Pretraining:
     def resume(self, note: Callable[[str], None] = lambda _: None) -> None:
         """Takes up an earlier sitting, if there was one; the settings must be the same."""
         self.run.resume(note)
+        self._check_together()
         if self.pace_path.exists():
             self.pace = Pace.load(self.pace_path)
 
@@ -229,7 +258,7 @@ class Pretraining:
             self.settings.final_learning_rate,
         )
         taken = train(
-            self.learner,
+            self.engine,
             lambda step: self.batches.parts(step, self.settings.length_at(self.pace.share(step))),
             self.optimiser,
             lambda step: schedule(self.pace.scheduled(step)),
@@ -237,6 +266,8 @@ class Pretraining:
             seed=self.settings.seed,
             clip=self.settings.clip,
             dropout=self.settings.dropout > 0,
+            gather=self.processes.gather,
+            world=self.processes.world,
         )
         for step, held_out in self.run.follow(taken, evaluate=self._examine, stop=stop):
             if deadline is not None and self.pace.is_check(step.number):
@@ -251,10 +282,22 @@ class Pretraining:
 
     def _keep_to_the_clock(self, step: int, deadline: float) -> None:
         """Plans the rest anew from the speed so far, the latest steps counting most."""
-        recent = [event["seconds"] for event in self.run.speed.events()][-max(10, step // 4) :]
-        remaining = int((deadline - self.run.spent) / float(np.mean(recent)))
-        self.pace = self.pace.again(step, remaining)
-        self.pace.save(self.pace_path)
+        if self.run.writes:
+            recent = [event["seconds"] for event in self.run.speed.events()][-max(10, step // 4) :]
+            remaining = int((deadline - self.run.spent) / float(np.mean(recent)))
+            self.pace = self.pace.again(step, remaining)
+            self.pace.save(self.pace_path)
+        self.pace = self.processes.agree(self.pace)
+
+    def _check_together(self) -> None:
+        """All processes must have found the same checkpoint, or none."""
+        step = self.processes.agree(self.run.step)
+        if self.processes.gather({"elsewhere": float(step != self.run.step)})["elsewhere"]:
+            raise InputError(
+                f"{self.run.folder}, where the processes do not all find the checkpoint of step {step}",
+                wanted="one folder that every machine sees",
+                do="put the run on a shared file system",
+            )
 
     def _examine(self, step: int) -> Figures | None:
         due = max(FEWEST_BETWEEN, self.pace.steps // EVALUATIONS)
@@ -276,7 +319,7 @@ def examine(learner: Learner, parts: list[Part]) -> Figures:
     """Losses and accuracies on fixed questions, averaged over their labels."""
     learner.eval()
     totals: dict[str, float] = {}
-    with torch.inference_mode():
+    with torch.no_grad():  # sharded weights that were gathered in inference mode could not be learned again
         for part in parts:
             losses, figures = learner(part.batch, None)
             named = {f"{name}_loss": value for name, value in losses.items()} | figures
@@ -289,16 +332,16 @@ def examine(learner: Learner, parts: list[Part]) -> Figures:
 
 def seconds_a_step(pretraining: Pretraining, *, at_least: float = 2.0) -> float:
     """How long a step takes here, measured without changing the model."""
-    learner, settings = pretraining.learner, pretraining.settings
+    learner, settings, processes = pretraining.engine, pretraining.settings, pretraining.processes
     taken: list[float] = []
-    while len(taken) < 3 or sum(taken) < at_least:
+    while len(taken) < 3 or processes.agree(sum(taken)) < at_least:
         started = time.monotonic()
         for part in pretraining.batches.parts(len(taken), settings.lengths[0]):
             losses, _ = learner(part.batch, None)
             torch.stack(list(losses.values())).sum().backward()
         learner.zero_grad(set_to_none=True)
         taken.append(time.monotonic() - started)
-    return float(np.median(taken[1:]))
+    return processes.agree(float(np.median(taken[1:])))
 
 
 def steps_in(seconds: float, step_seconds: float) -> int:

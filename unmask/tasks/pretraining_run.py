@@ -17,6 +17,7 @@ from unmask.data.store import DESCRIPTION
 from unmask.errors import InputError
 from unmask.model.about import About
 from unmask.model.folder import save_model
+from unmask.model.heads import BertWithHead
 from unmask.tasks.corpus import Corpus, OnProgress, find_tokenizer, open_corpus
 from unmask.tasks.objectives import check_objective
 from unmask.tasks.pretraining import (
@@ -37,6 +38,7 @@ from unmask.tasks.pretraining import (
 )
 from unmask.tasks.starting import CONTINUED_LEARNING_RATE, FRESH, Start, find_start, in_words
 from unmask.training import curve
+from unmask.training.distributed import ALONE, Processes, whole
 from unmask.training.loop import Part
 
 Note = Callable[[str], None]
@@ -63,6 +65,7 @@ class Request:
     general: Path | None = None  # text to measure on, before and after, what such a model forgets
     save_every: float = 60.0
     device: str = "cpu"
+    shard: bool = False  # the weights are divided among the processes
 
 
 @dataclass(frozen=True)
@@ -91,19 +94,26 @@ class Outcome:
 class PretrainingRun:
     """A request on its way: the corpus open, the model made, an earlier sitting taken up."""
 
-    def __init__(self, request: Request, note: Note = lambda _: None, on_reading: OnProgress | None = None) -> None:
-        self.request, self.started = request, time.monotonic()
+    def __init__(
+        self,
+        request: Request,
+        note: Note = lambda _: None,
+        on_reading: OnProgress | None = None,
+        processes: Processes = ALONE,
+    ) -> None:
+        self.request, self.processes, self.started = request, processes, time.monotonic()
         settings = settings_of(request)
         check_device(request.device)
-        start = find_start(
-            request.paths,
-            vectors=request.init_vectors,
-            model=request.from_model,
-            additions=request.additions,
-            folder=request.folder,
-            column=request.column,
-        )
-        self.corpus = _corpus(request, settings, on_reading, start)
+        with processes.first_alone():
+            start = find_start(
+                request.paths,
+                vectors=request.init_vectors,
+                model=request.from_model,
+                additions=request.additions,
+                folder=request.folder,
+                column=request.column,
+            )
+            self.corpus = _corpus(request, settings, on_reading, start, processes)
         self.config = start.shape(
             configure(request.size, self.corpus.tokenizer, settings), longest=max(settings.lengths)
         )
@@ -117,9 +127,11 @@ class PretrainingRun:
         self.settings = self._paced(settings)
         check_same_settings(request.folder, self.settings)
         self.pretraining = self._made(self.settings, start)
-        self.questions = self._questions() if start.model is not None else {}
+        with processes.first_alone():
+            self.questions = self._questions() if start.model is not None else {}
         self.before = self._losses()
-        begin(request.folder, self.settings)
+        if processes.rank == 0:
+            begin(request.folder, self.settings)
         self.pretraining.resume(note)
         if not self.pretraining.run.step:
             for line in in_words(self.began):
@@ -135,18 +147,30 @@ class PretrainingRun:
             deadline = self.request.budget * (1 - ENDING) - (waited if self.pretraining.run.step == 0 else 0)
         for standing in self.pretraining.steps(deadline=deadline, stop=stop):
             watch(standing)
-        return self._end()
+        model, after = self._whole_model(), self._losses()
+        outcome = self.processes.agree(self._end(model, after) if self.processes.rank == 0 else None)
+        assert outcome is not None
+        return outcome
 
     def _made(self, settings: PretrainingSettings, start: Start = FRESH) -> Pretraining:
-        corpus = self.corpus
+        corpus, processes = self.corpus, self.processes
         learner = new_learner(self.config, settings).to(self.request.device)
         self.began = start.set_weights(learner, corpus.tokenizer, settings.seed)
-        batches = Batches(corpus.store, corpus.training, corpus.tokenizer, settings, words=corpus.words)
+        batches = Batches(
+            corpus.store, corpus.training, corpus.tokenizer, settings, words=corpus.words, processes=processes
+        )
         questions = []
         if len(corpus.held_out):
             questions = examination(corpus.store, corpus.held_out, corpus.tokenizer, settings, corpus.words)
         return Pretraining(
-            self.request.folder, learner, batches, questions, settings, save_every=self.request.save_every
+            self.request.folder,
+            learner,
+            batches,
+            questions,
+            settings,
+            save_every=self.request.save_every,
+            processes=processes,
+            shard=self.request.shard,
         )
 
     def _questions(self) -> dict[str, list[Part]]:
@@ -172,10 +196,19 @@ class PretrainingRun:
         if saved.exists():
             return replace(settings, steps=PretrainingSettings.from_json(saved.read_text(encoding="utf-8")).steps)
         each = seconds_a_step(self._made(settings))
-        left = self.request.budget * (1 - ENDING) - (time.monotonic() - self.started)
+        left = self.processes.agree(self.request.budget * (1 - ENDING) - (time.monotonic() - self.started))
         return replace(settings, steps=steps_in(left, each))
 
-    def _end(self) -> Outcome:
+    def _whole_model(self) -> BertWithHead:
+        """The model with all its weights; every process takes part, as each may hold a share of them."""
+        held = self.pretraining.learner.model
+        if not self.request.shard:
+            return held
+        model = new_learner(self.config, self.settings).model
+        model.load_state_dict({name: whole(value) for name, value in held.state_dict().items()})
+        return model
+
+    def _end(self, model: BertWithHead, after: dict[str, float]) -> Outcome:
         run, settings, corpus = self.pretraining.run, self.settings, self.corpus
         events = list(run.journal.events())
         line = unigram_loss(corpus.store, corpus.tokenizer.size)
@@ -192,16 +225,15 @@ class PretrainingRun:
             nsp_accuracy=figures.get("nsp_accuracy"),
             unigram_loss=line,
             before=self.before or None,
-            after=self._losses() or None,
+            after=after or None,
         )
         name = settings.objective.split("+")[0]
         drawn = curve.curves(events, f"{name}_loss")
         curve.draw(run.folder / "curve.png", drawn, label="masked-word loss (nats)", levels={"unigram entropy": line})
-        self._save(outcome)
+        self._save(model, outcome)
         return outcome
 
-    def _save(self, outcome: Outcome) -> None:
-        model = self.pretraining.learner.model
+    def _save(self, model: BertWithHead, outcome: Outcome) -> None:
         head = "pretraining" if hasattr(model.head, "next") else "masked_words"
         scores = {name: value for name, value in outcome.to_dict().items() if "loss" in name or "accuracy" in name}
         texts = [text["name"] for text in self.corpus.store.description["texts"]]
@@ -253,7 +285,15 @@ def final_figures(events: list[dict[str, Any]]) -> dict[str, float]:
     return {name: float(np.mean([event[name] for event in last])) for name in names}
 
 
-def _corpus(request: Request, settings: PretrainingSettings, on_reading: OnProgress | None, start: Start) -> Corpus:
+def _corpus(
+    request: Request,
+    settings: PretrainingSettings,
+    on_reading: OnProgress | None,
+    start: Start,
+    processes: Processes,
+) -> Corpus:
+    """The text of a run; what the first process has prepared the others only open."""
+
     def tokenizer(paths: Any) -> Any:
         return start.tokenizer or find_tokenizer(
             paths,
@@ -263,9 +303,10 @@ def _corpus(request: Request, settings: PretrainingSettings, on_reading: OnProgr
             learned=request.folder / "learned-vocab.txt",
         )
 
+    prepared = request.folder / "store"
     corpus = open_corpus(
-        request.paths,
-        request.folder / "store",
+        [prepared] if processes.rank and (prepared / DESCRIPTION).is_file() else request.paths,
+        prepared,
         tokenizer,
         held_out=settings.held_out,
         words=settings.words,

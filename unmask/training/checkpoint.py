@@ -14,6 +14,7 @@ from torch import Tensor, nn
 from torch.optim import Optimizer
 
 from unmask.files import atomic_path, sha256, write_text
+from unmask.training.distributed import divided, whole
 
 KEPT = 2  # the last one, and the one before in case the last is damaged
 
@@ -55,20 +56,22 @@ def latest(folder: Path, note: Callable[[str], None] = lambda _: None) -> Checkp
 
 
 def collect(model: nn.Module, optimiser: Optimizer) -> dict[str, Tensor]:
-    """All tensors of a training by name: weights as `model.…`, optimiser state as `optimiser.….exp_avg` and so on."""
-    tensors = {f"model.{name}": value.detach().contiguous() for name, value in model.state_dict().items()}
+    """All tensors of a training by name, whole: weights as `model.…`, optimiser state as `optimiser.….exp_avg`."""
+    tensors = {f"model.{name}": whole(value.detach()).contiguous() for name, value in model.state_dict().items()}
     for name, parameter in model.named_parameters():
         for key, value in optimiser.state.get(parameter, {}).items():
-            tensors[f"optimiser.{name}.{key}"] = value.contiguous()
+            tensors[f"optimiser.{name}.{key}"] = whole(value).contiguous()
     return tensors
 
 
 def restore(tensors: dict[str, Tensor], model: nn.Module, optimiser: Optimizer) -> None:
     """Puts the tensors of `collect` back; every name and shape must be the model's own."""
-    model.load_state_dict({name[6:]: value for name, value in tensors.items() if name.startswith("model.")})
+    own = model.state_dict()
+    weights = {name[6:]: value for name, value in tensors.items() if name.startswith("model.")}
+    model.load_state_dict({name: divided(value, own.get(name, value)) for name, value in weights.items()})
     parameters = dict(model.named_parameters())
     for name, value in tensors.items():
         if name.startswith("optimiser."):
             path, key = name.removeprefix("optimiser.").rsplit(".", 1)
             parameter = parameters[path]
-            optimiser.state[parameter][key] = value.to(parameter.device) if value.ndim else value
+            optimiser.state[parameter][key] = divided(value, parameter) if value.ndim else value

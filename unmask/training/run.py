@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from torch import nn
+from torch import Tensor, nn
 from torch.optim import Optimizer
 
 from unmask.errors import InputError
@@ -32,9 +32,10 @@ class Run:
     optimiser: Optimizer
     save_every: float = 60.0  # seconds between checkpoints
     writes: bool = True  # one process of a distributed run writes, the others only compute
+    gather: Callable[[Figures], Figures] = dict  # sums figures over all processes
     step: int = 0  # steps taken so far
     saved: int = -1  # step of the last checkpoint
-    spent: float = 0.0  # seconds of training so far, earlier sittings included
+    spent: float = 0.0  # seconds of training so far, earlier sittings and steps lost to a crash included
     lately: float = 0.0  # tokens a second, the last steps counting most
     journal: Journal = field(init=False)
     speed: Journal = field(init=False)
@@ -57,15 +58,20 @@ class Run:
         if self.writes:
             self.folder.mkdir(parents=True, exist_ok=True)
             self.journal.cut(found.journal_bytes if found else 0)
-        self.spent = sum(event["seconds"] for event in self.speed.events() if event["step"] <= self.step)
+        self.spent = sum(event["seconds"] for event in self.speed.events())
 
     def save(self) -> None:
         """Writes a checkpoint of this moment; a full disk ends the run with the last good one kept."""
-        if self.saved == self.step or not self.writes:
+        if self.saved == self.step:
             return
+        tensors = checkpoint.collect(self.model, self.optimiser)  # by all: each may hold a part
+        if self.writes:
+            self._save(tensors)
+        self.saved = self.step
+
+    def _save(self, tensors: dict[str, Tensor]) -> None:
         try:
             sync(self.journal.path)
-            tensors = checkpoint.collect(self.model, self.optimiser)
             checkpoint.save(self.checkpoints, Checkpoint(self.step, self.journal.bytes, tensors))
         except OSError as error:
             if error.errno not in (errno.ENOSPC, errno.EDQUOT):
@@ -75,7 +81,6 @@ class Run:
                 wanted=f"room for a checkpoint in {self.checkpoints}",
                 do=f"the state after step {max(self.saved, 0)} is kept: make room and run the same command again",
             ) from error
-        self.saved = self.step
 
     def follow(
         self,
@@ -93,8 +98,9 @@ class Run:
             self.lately += (step.tokens / spent_here - self.lately) * (0.1 if self.lately else 1.0)
             if self.writes:
                 self._write(step, held_out, spent_here)
-            interrupted = stop()
-            if interrupted or now - last_save >= self.save_every:
+            asked = self.gather({"stop": float(stop()), "save": float(now - last_save >= self.save_every)})
+            interrupted = asked["stop"] > 0
+            if interrupted or asked["save"] > 0:
                 self.save()
                 started = last_save = time.monotonic()
             yield step, held_out
