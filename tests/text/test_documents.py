@@ -179,6 +179,24 @@ def test_the_parts_of_a_file_hold_the_documents_of_the_whole(tmp_path: Path, kin
     assert len(parts) == 1 if size == 10_000 else len(parts) > 2
 
 
+@pytest.mark.parametrize("compression", [".gz", ".zst"])
+@pytest.mark.parametrize("kind", ["txt", "csv"])
+def test_parts_of_a_compressed_file_in_order_unpack_it_once(
+    tmp_path: Path, kind: str, compression: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    WRITERS[kind](tmp_path / f"a.{kind}", STORIES * 30, "text")
+    parts = cut_ranges(TextRange(compress(tmp_path / f"a.{kind}", compression)), 200)
+    opened: list[Path] = []
+    real = streams._open_compressed
+    monkeypatch.setattr(streams, "_open_compressed", lambda path: opened.append(path) or real(path))  # type: ignore[func-returns-value]
+    in_order = [list(read_range(part)) for part in parts]
+    headers = len(parts) - 1 if kind == "csv" else 0
+    assert len(parts) > 9
+    assert len(opened) == 1 + headers
+    assert [list(read_range(part)) for part in parts[::2]] == in_order[::2]
+    assert [list(read_range(part)) for part in parts[::-1]] == in_order[::-1]
+
+
 @pytest.mark.parametrize("kind", ["txt", "jsonl", "csv"])
 def test_blocks_smaller_than_lines_change_nothing(tmp_path: Path, kind: str, monkeypatch: pytest.MonkeyPatch) -> None:
     path = tmp_path / f"stories.{kind}"

@@ -18,7 +18,7 @@ from tempfile import TemporaryFile
 from typing import Any, NamedTuple
 
 from unmask.errors import InputError
-from unmask.text.streams import BLOCK_BYTES, decode, line_blocks, lines, open_bytes, pyarrow_for
+from unmask.text.streams import BLOCK_BYTES, COMPRESSED, decode, line_blocks, lines, open_bytes, pyarrow_for
 
 LONGEST_DOCUMENT = 1 << 22  # bytes; a longer one goes on in the next
 LONGEST_ROW = 1 << 26  # bytes; a longer one is refused
@@ -63,7 +63,7 @@ def ending_of(path: Path) -> str:
     >>> ending_of(Path("reviews.CSV.gz"))
     'csv'
     """
-    name = path.with_suffix("") if path.suffix in (".gz", ".zst") else path
+    name = path.with_suffix("") if path.suffix in COMPRESSED else path
     return name.suffix[1:].lower()
 
 

@@ -13,20 +13,26 @@ from typing import Any, BinaryIO, cast
 from unmask.errors import InputError
 
 BLOCK_BYTES = 1 << 20
+COMPRESSED = (".gz", ".zst")
 BYTE_ORDER_MARK = b"\xef\xbb\xbf"
 
 
 @contextmanager
-def open_bytes(path: Path) -> Iterator[BinaryIO]:
-    """The uncompressed bytes of a file; whatever keeps them from being read is the user's to mend.
+def open_bytes(path: Path, *, start: int = 0, stop: int | None = None) -> Iterator[BinaryIO]:
+    """The uncompressed bytes of a file from `start` on; whatever keeps them from being read is the user's to mend.
 
-    >>> with open_bytes(Path(__file__)) as stream:
-    ...     stream.read(9)
-    b'\"\"\"Bytes '
+    >>> with open_bytes(Path(__file__), start=3) as stream:
+    ...     stream.read(5)
+    b'Bytes'
     """
     try:
-        with _open_compressed(path) as stream:
+        stream = _open_at(path, start)
+        try:
             yield stream
+        except BaseException:
+            stream.close()
+            raise
+        _close(path, stream, stop)
     except FileNotFoundError:
         raise InputError(f"no file {path}", wanted="an existing text file", do="check the path") from None
     except (EOFError, zlib.error, gzip.BadGzipFile) as error:
@@ -40,12 +46,43 @@ def open_bytes(path: Path) -> Iterator[BinaryIO]:
         ) from None
 
 
+# The compressed stream that was left last, and where: whoever reads the parts of a large file in order goes on from
+# there, instead of unpacking it from its beginning for every part.
+_left: dict[tuple[Path, int, int], tuple[int, BinaryIO]] = {}
+
+
+def _open_at(path: Path, start: int) -> BinaryIO:
+    if path.suffix not in COMPRESSED:
+        plain = path.open("rb")
+        plain.seek(start)
+        return plain
+    identity = _identity(path)
+    usable = identity in _left and _left[identity][0] <= start
+    position, stream = _left.pop(identity) if usable else (0, _open_compressed(path))
+    while position < start and (skipped := len(stream.read(min(start - position, BLOCK_BYTES)))):
+        position += skipped
+    return stream
+
+
+def _close(path: Path, stream: BinaryIO, stop: int | None) -> None:
+    if stop is None or path.suffix not in COMPRESSED:
+        stream.close()
+        return
+    for _, other in _left.values():
+        other.close()
+    _left.clear()
+    _left[_identity(path)] = (stop, stream)
+
+
+def _identity(path: Path) -> tuple[Path, int, int]:
+    about = path.stat()
+    return path, about.st_ino, about.st_mtime_ns
+
+
 def _open_compressed(path: Path) -> BinaryIO:
     if path.suffix == ".gz":
         return cast(BinaryIO, gzip.open(path, "rb"))
-    if path.suffix == ".zst":
-        return cast(BinaryIO, pyarrow_for(path).input_stream(path, compression="zstd"))
-    return path.open("rb")
+    return cast(BinaryIO, pyarrow_for(path).input_stream(path, compression="zstd"))
 
 
 def _broken(path: Path, error: Exception) -> InputError:
@@ -70,8 +107,7 @@ def line_blocks(
     >>> [(offset, len(block)) for offset, block in line_blocks(Path(__file__), stop=100)]
     [(0, 100)]
     """
-    with open_bytes(path) as stream:
-        _skip(stream, start)
+    with open_bytes(path, start=start, stop=stop) as stream:
         offset, rest = start, b""
         while chunk := stream.read(BLOCK_BYTES if stop is None else min(BLOCK_BYTES, stop - offset - len(rest))):
             if offset == 0 and not rest and chunk.startswith(BYTE_ORDER_MARK):
@@ -83,14 +119,6 @@ def line_blocks(
             offset, rest = offset + cut, rest[cut:]
         if rest:
             yield offset, rest
-
-
-def _skip(stream: BinaryIO, start: int) -> None:
-    if stream.seekable():
-        stream.seek(start)
-        return
-    while start and (skipped := len(stream.read(min(start, BLOCK_BYTES)))):
-        start -= skipped
 
 
 def _last_border(block: bytes, longest: int) -> int:
