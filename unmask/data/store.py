@@ -126,7 +126,8 @@ def _mapped(path: Path, number: np.dtype[Any], count: int) -> NDArray[Any]:
     size = path.stat().st_size if path.is_file() else 0
     if size != count * number.itemsize:
         raise _damaged(path, f"{size} bytes where {count * number.itemsize} belong")
-    return np.memmap(path, number, "r") if count else np.empty(0, number)  # an empty file cannot be mapped
+    # as a plain array, whose slices are made faster; an empty file cannot be mapped
+    return np.asarray(np.memmap(path, number, "r")) if count else np.empty(0, number)
 
 
 def _damaged(path: Path, why: str) -> InputError:
