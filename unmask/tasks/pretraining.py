@@ -381,11 +381,25 @@ def check_same_settings(folder: Path, settings: PretrainingSettings) -> None:
 
 def unigram_loss(text: Text, vocabulary_size: int) -> float:
     """The loss of a model that knows only how frequent each piece is: the entropy of the text's pieces, in nats."""
+    return entropy(piece_counts(text, vocabulary_size))
+
+
+def piece_counts(text: Text, vocabulary_size: int) -> Integers:
+    """How often each piece occurs in a text."""  # (V,)
     end, block = int(text.sentence_tokens[-1]), 1 << 24  # in blocks, so that memory does not grow with the text
-    frequencies = np.zeros(vocabulary_size, dtype=np.int64)
+    counts = np.zeros(vocabulary_size, dtype=np.int64)
     for start in range(0, end, block):
-        frequencies += np.bincount(text.tokens(start, min(start + block, end)), minlength=vocabulary_size)
-    shares = frequencies[frequencies > 0] / frequencies.sum()
+        counts += np.bincount(text.tokens(start, min(start + block, end)), minlength=vocabulary_size)
+    return counts
+
+
+def entropy(counts: Integers) -> float:
+    """The entropy of a distribution given by counts, in nats.
+
+    >>> round(entropy(np.array([1, 1, 0])), 4)
+    0.6931
+    """
+    shares = counts[counts > 0] / counts.sum()
     return float(-(shares * np.log(shares)).sum())
 
 
