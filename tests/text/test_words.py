@@ -6,10 +6,12 @@ from collections import Counter
 from collections.abc import Iterator
 from unittest.mock import patch
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from tokenizers import normalizers, pre_tokenizers
 
+from unmask.errors import InputError
 from unmask.text import words
 from unmask.text.characters import Rewriting
 from unmask.text.words import count_words
@@ -46,6 +48,11 @@ def test_few_cuttings_held_at_once_give_the_same_counts(texts: list[str], most: 
 def test_accents_can_be_kept_in_lower_case_and_stripped_in_cased_text() -> None:
     assert count_words(["Café"], strip_accents=False) == {"café": 1}
     assert count_words(["Café"], cased=True, strip_accents=True) == {"Cafe": 1}
+
+
+def test_half_a_character_is_the_users_error() -> None:
+    with pytest.raises(InputError, match="lone surrogate"):
+        count_words(["a \ud800 b"])
 
 
 def sentences_without_blanks(number: int) -> Iterator[str]:

@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterable
 
 from tokenizers import normalizers, pre_tokenizers
 
+from unmask.errors import InputError
 from unmask.text.characters import Rewriting
 from unmask.text.tokenizer import CHINESE
 
@@ -57,7 +58,11 @@ def word_splitter(*, cased: bool, strip_accents: bool | None, split_chinese: boo
     def split(text: str) -> list[str]:
         if text.isascii() and text.isprintable():  # nearly all of English: no Unicode rule applies
             return ASCII_WORD.findall(text if cased else text.lower())
-        normalised = normalizer.normalize_str(rewriting.rewrite(text))
+        try:
+            normalised = normalizer.normalize_str(rewriting.rewrite(text))
+        except UnicodeEncodeError:
+            got = f"half a character (a lone surrogate) in {text[:40]!r}"
+            raise InputError(got, wanted="text that can be written as UTF-8") from None
         return [word for word, _ in splitter.pre_tokenize_str(normalised)]
 
     return split
