@@ -6,12 +6,13 @@ from typing import Any
 
 import typer
 
-from unmask.cli import apps, bench, evaluate, folders, prepare, pretrain, vocab
+from unmask.cli import apps, bench, doctor, evaluate, folders, prepare, pretrain, vocab
 from unmask.errors import InputError
 
 VERBS: dict[str, Callable[..., Any]] = {
     "prepare": prepare.prepare,
     "pretrain": pretrain.pretrain,
+    "doctor": doctor.doctor,
     "fill": apps.fill,
     "score": apps.score,
     "next": apps.next_sentence,
