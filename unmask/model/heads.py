@@ -71,8 +71,8 @@ class ContextMatching(nn.Module):
     def __init__(self, config: BertConfig) -> None:
         super().__init__()
         self.projection = nn.Linear(config.width, config.width)
-        self.scale = nn.Parameter(torch.tensor(math.log(10.0)))
-        self.bias = nn.Parameter(torch.tensor(-math.log(30.0)))  # at first nearly every pair is a wrong one
+        self.scale = nn.Parameter(torch.tensor([math.log(10.0)]))
+        self.bias = nn.Parameter(torch.tensor([-math.log(30.0)]))  # at first nearly every pair is a wrong one
 
     def forward(self, encoded: Encoded, words: Tensor) -> Tensor:
         """A logit for each pair of a word and a sequence."""  # (M,) -> (M, B)

@@ -14,7 +14,7 @@ from torch import Tensor, nn
 from unmask.data import pairs
 from unmask.data.ragged import Integers, Ragged
 from unmask.errors import InputError
-from unmask.model.bert import Bert, Encoded
+from unmask.model.bert import Bert, Encoded, initialise
 from unmask.model.config import BertConfig
 from unmask.model.dropout import Chance
 from unmask.model.heads import BertWithHead, ContextMatching, MaskedWords, Pretraining, make_head
@@ -68,11 +68,15 @@ def needs_pooler(objective: str) -> bool:
 class Learner(nn.Module):
     """The model with its objectives: a batch in, losses and figures out. This is what the loop trains."""
 
-    def __init__(self, model: BertWithHead, objective: str, context_weight: float = 0.1) -> None:
+    def __init__(self, model: BertWithHead, objective: str, context_weight: float = 0.1, seed: int = 0) -> None:
         super().__init__()
         self.model, self.objectives = model, objective.split("+")
         self.context_weight = context_weight
         self.matching = ContextMatching(model.bert.config) if "context" in self.objectives else None
+        if self.matching is not None:
+            initialise(
+                self.matching, model.bert.config.initial_deviation, seed + 2
+            )  # after the encoder's and the head's
 
     def forward(self, batch: PretrainingBatch, chance: Chance | None) -> tuple[dict[str, Tensor], dict[str, Tensor]]:
         """Each objective's loss, summed over its labels, and how many labels were the first choice."""

@@ -422,4 +422,5 @@ def begin(folder: Path, settings: PretrainingSettings) -> None:
 
 def new_learner(config: BertConfig, settings: PretrainingSettings) -> Learner:
     """A fresh model with its objectives."""
-    return Learner(make_model(config, settings.objective, settings.seed), settings.objective, settings.context_weight)
+    model = make_model(config, settings.objective, settings.seed)
+    return Learner(model, settings.objective, settings.context_weight, settings.seed)
