@@ -41,7 +41,7 @@ def imports_of(path: Path) -> Iterator[str]:
         else:
             continue
         for name in names:
-            if name.startswith("unmask"):
+            if name.startswith("unmask") and name != "unmask.__version__":
                 yield name if name in MODULES else name.rpartition(".")[0]
 
 

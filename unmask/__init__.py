@@ -9,6 +9,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from unmask.apps.load import load
     from unmask.errors import InputError
     from unmask.model.bert import Bert
     from unmask.model.config import BertConfig
@@ -16,13 +17,14 @@ if TYPE_CHECKING:
     from unmask.text.tokenizer import Tokenizer
 
 __version__ = "0.1.0"
-__all__ = ["Bert", "BertConfig", "InputError", "Tokenizer", "__version__", "open_model"]
+__all__ = ["Bert", "BertConfig", "InputError", "Tokenizer", "__version__", "load", "open_model"]
 
 MODULES = {
     "Bert": "unmask.model.bert",
     "BertConfig": "unmask.model.config",
     "InputError": "unmask.errors",
     "Tokenizer": "unmask.text.tokenizer",
+    "load": "unmask.apps.load",
     "open_model": "unmask.model.folder",
 }
 
