@@ -140,10 +140,13 @@ def test_a_run_goes_on_with_the_models_tokenizer_and_reports_before_and_after(
     assert outcome.after["domain"] < outcome.before["domain"]
     assert outcome.after["general"] < outcome.before["general"]
     assert outcome.to_dict()["before"] == outcome.before
+    assert all(example["text"].count("[MASK]") == 1 for example in outcome.to_dict()["examples"])
+    assert len(outcome.examples) == 5
     reached = open_model(tmp_path / "run")
     assert reached.tokenizer.vocabulary_hash == tokenizer.vocabulary_hash
     assert (reached.config.layers, reached.config.width, reached.config.positions) == (1, 16, 64)
     assert reached.about.provenance["start"]["model"] == "source"
+    assert reached.about.scores["after"] == outcome.after
 
 
 def test_a_resumed_run_still_knows_where_it_began(ask: Callable[..., Request], folder: Callable[..., Path]) -> None:

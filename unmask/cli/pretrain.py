@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from unmask.cli.console import Answer, Console, Progress, verb
+from unmask.cli.tensorboard import tensorboard_writer
 from unmask.errors import InputError
 
 if TYPE_CHECKING:
@@ -74,6 +75,9 @@ def pretrain(
     ] = None,
     save_every: Annotated[float, typer.Option(min=0.0, help="Seconds between checkpoints.")] = 60.0,
     device: Annotated[str, typer.Option(help="Where to compute: cpu, cuda, mps.")] = "cpu",
+    tensorboard: Annotated[
+        Path | None, typer.Option(metavar="DIR", help="Write the figures for TensorBoard too (extra lab).")
+    ] = None,
     shard: Annotated[
         bool, typer.Option("--shard", help="Divide the weights among the processes of torchrun (FSDP).")
     ] = False,
@@ -124,13 +128,18 @@ def pretrain(
         device=device,
         shard=shard,
     )
-    with joined(os.environ, device) as processes:
+    with joined(os.environ, device) as processes, tensorboard_writer(None if processes.rank else tensorboard) as write:
         if processes.rank:
             console = replace(console, quiet=True)  # the first process speaks for all
         with console.progress("tokenising", unit="bytes") as reading:
             run = PretrainingRun(request, console.note, reading.update, processes)
         with stoppable() as stop, console.progress("pretraining", unit="steps") as progress:
-            outcome = run.finish(lambda standing: _show(progress, standing), stop)
+
+            def watch(standing: "Standing") -> None:
+                _show(progress, standing)
+                write(standing)
+
+            outcome = run.finish(watch, stop)
     return None if processes.rank else Answer(outcome.to_dict(), _in_words(outcome, output))
 
 
@@ -196,12 +205,13 @@ def _in_words(outcome: "Outcome", folder: Path) -> str:
         for kind, loss in (outcome.before or {}).items()
         if outcome.after
     ]
+    examples = "".join(f"{example.in_words()}\n" for example in outcome.examples)
     return (
         f"{drawn}\n(dots: {outcome.unigram_loss:.2f}, the loss of a model that knows only how frequent words are)\n"
         f"{', '.join(reached)}\n{''.join(changes)}"
         f"{outcome.steps:,} steps, {outcome.tokens:,} pieces in {outcome.seconds:,.0f} s "
         f"({outcome.tokens_per_second:,.0f} a second)\n"
-        f"model, curve and journal: {outcome.folder}"
+        f"{examples}model, curve and journal: {outcome.folder}"
     )
 
 

@@ -29,6 +29,7 @@ MOST_ODD = 1e-5  # of the characters: a few are in any text from the web
 MOST_MISREAD = 1e-5  # of the characters: names in other languages look so now and then
 MOST_MARKUP = 0.05  # of the lines: mathematics and code have some
 MOST_BROKEN = 0.2  # of the line ends: verse and lists have some
+LEAST_SCRIPT = 1e-4  # of the letters: single names in other scripts are in any text
 LONG_SENTENCE = 1000  # characters: four rows of 128 pieces
 MOST_LONG_SENTENCES = 0.02
 
@@ -101,7 +102,7 @@ def text_fields(figures: TextFigures) -> dict[str, Any]:
         "sentences": figures.sentences,
         "characters": figures.characters,
         "bytes": figures.bytes,
-        "scripts": {script: round(share, 4) for script, share in figures.scripts.items()},
+        "scripts": {script: round(share, 4) for script, share in figures.scripts.items() if share >= LEAST_SCRIPT},
         "sentence_characters": {f"p{share}": quantile(sentences, share / 100) for share in (5, 50, 95)},
         "document_sentences": {f"p{share}": quantile(documents, share / 100) for share in (5, 50, 95)},
         "duplicate_sentences": figures.duplicates,

@@ -36,6 +36,7 @@ from unmask.tasks.pretraining import (
     steps_in,
     unigram_loss,
 )
+from unmask.tasks.showing import Example, show
 from unmask.tasks.starting import CONTINUED_LEARNING_RATE, FRESH, Start, find_start, in_words
 from unmask.training import curve
 from unmask.training.distributed import ALONE, Processes, whole
@@ -84,9 +85,10 @@ class Outcome:
     unigram_loss: float
     before: dict[str, float] | None = None  # losses of a model that was gone on from, by kind of text: domain, general
     after: dict[str, float] | None = None
+    examples: tuple[Example, ...] = ()  # of words hidden in held-out sentences and what the model says
 
     def to_dict(self) -> dict[str, Any]:
-        """The fields of the verb's JSON."""
+        """The fields of the verb's JSON; before and after only where there was a before."""
         fields = asdict(self)
         return fields if self.before is not None else {n: v for n, v in fields.items() if n not in ("before", "after")}
 
@@ -226,6 +228,7 @@ class PretrainingRun:
             unigram_loss=line,
             before=self.before or None,
             after=after or None,
+            examples=self._examples(model),
         )
         name = settings.objective.split("+")[0]
         drawn = curve.curves(events, f"{name}_loss")
@@ -233,9 +236,16 @@ class PretrainingRun:
         self._save(model, outcome)
         return outcome
 
+    def _examples(self, model: BertWithHead) -> tuple[Example, ...]:
+        """A few masks filled; a model that reads left to right fills none."""
+        if self.settings.objective == "clm":
+            return ()
+        return show(model, self.corpus.store, self.corpus.held_out, self.corpus.tokenizer)
+
     def _save(self, model: BertWithHead, outcome: Outcome) -> None:
         head = "pretraining" if hasattr(model.head, "next") else "masked_words"
-        scores = {name: value for name, value in outcome.to_dict().items() if "loss" in name or "accuracy" in name}
+        measured = ("loss", "accuracy", "before", "after")
+        scores = {name: value for name, value in outcome.to_dict().items() if name.endswith(measured)}
         texts = [text["name"] for text in self.corpus.store.description["texts"]]
         provenance = {
             "texts": texts,
