@@ -212,11 +212,27 @@ def test_sequences_longer_than_the_models_positions_are_refused(
         ({"vectors": Path("v.txt"), "model": "m"}, "one start"),
         ({"additions": "5"}, "wanted --from"),
         ({"vectors": Path("no-such-file")}, "no file"),
+        ({"model": "run", "folder": Path("run")}, "another folder"),
     ],
 )
 def test_contradictory_starts_are_refused(asked: dict[str, Any], words: str, tmp_path: Path) -> None:
     with pytest.raises(InputError, match=words):
-        find_start([], folder=tmp_path, **asked)
+        find_start([], **{"folder": tmp_path, **asked})
+
+
+@pytest.mark.parametrize(
+    ("asked", "words"),
+    [
+        ({"from_model": "bert", "vocabulary": Path("vocab.txt")}, "the vocabulary of the model"),
+        ({"from_model": "bert", "vocabulary_size": 100}, "the vocabulary of the model"),
+        ({"general": Path("news.txt")}, "without --from"),
+    ],
+)
+def test_flags_that_mean_nothing_together_are_refused(
+    asked: dict[str, Any], words: str, ask: Callable[..., Request]
+) -> None:
+    with pytest.raises(InputError, match=words):
+        PretrainingRun(ask(**asked))
 
 
 def test_a_fresh_start_changes_nothing(tokenizer: Tokenizer) -> None:

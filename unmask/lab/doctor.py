@@ -34,7 +34,7 @@ LEARNING = 100  # steps after the warm-up before anything is said about learning
 # Held-out losses are means over some 2,400 masked words with a deviation of 3 nats each: ± 0.06. Twice that is no
 # chance any more.
 MARGIN = 0.15  # nats
-STUCK_SHARE = 0.3  # of the steps on the entropy line: a healthy run passes it within a tenth
+STUCK_SHARE = 0.3  # of the steps on the entropy line: a run that learns is through within a few hundredths
 RISEN = 0.5  # nats above the best so far: no noise of any batch size does that to a mean of SMOOTHED steps
 SPIKE_DEVIATIONS, SPIKE = 8.0, 1.0  # robust deviations, and nats, above the median of the steps before
 MOST_SPIKES = 3  # one is an unlucky batch

@@ -33,7 +33,7 @@ KINDS: dict[str, list[tuple[int, int]]] = {
     "Devanagari": [(0x900, 0x97F)],
     "Thai": [(0xE00, 0xE7F)],
     "control": [(0x0, 0x8), (0xB, 0xC), (0xE, 0x1F), (0x7F, 0x9F)],  # not tab and line ends
-    "private": [(0xE000, 0xF8FF)],
+    "private": [(0xE000, 0xF8FF), (0xF0000, 0x10FFFF)],
     "replacement": [(0xFFFD, 0xFFFD)],
 }
 ODD = ("control", "private", "replacement")

@@ -136,7 +136,7 @@ class PretrainingRun:
             begin(request.folder, self.settings)
         self.pretraining.resume(note)
         if not self.pretraining.run.step:
-            for line in in_words(self.began):
+            for line in in_words(self.began, start.added):
                 note(line)
         else:
             note(f"going on from step {self.pretraining.run.step:,} of {self.pretraining.pace.steps:,}")
@@ -266,6 +266,11 @@ def settings_of(request: Request) -> PretrainingSettings:
     preset = {**PRESETS[request.preset], **continued, "size": request.size}
     settings = PretrainingSettings(**{**preset, **request.changes})
     check_objective(settings.objective)
+    if request.from_model and (request.vocabulary or request.vocabulary_size):
+        do = "leave --vocab out; --add-pieces adds words to it"
+        raise InputError("--vocab with --from", wanted="the vocabulary of the model", do=do)
+    if request.general and not request.from_model:
+        raise InputError("--general without --from", wanted="a model that may forget", do="leave it out")
     if len(settings.lengths) != len(settings.phases):
         raise InputError(
             f"{len(settings.lengths)} lengths and {len(settings.phases)} phases",

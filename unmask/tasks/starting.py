@@ -28,9 +28,10 @@ from unmask.text.documents import read_texts
 from unmask.text.tokenizer import Tokenizer
 from unmask.text.words import count_words
 
-# A trained model forgets as fast as a fresh one learns: the peak learning rate that Gururangan et al. (2020) continued
-# pretraining with, unless the user gives one.
+# Unless the user gives one. At the rates at which a fresh model learns, a trained one forgets: of three rates, general
+# text lost least at this one (see the record of going on).
 CONTINUED_LEARNING_RATE = 1e-4
+NAMED_WORDS = 10  # of those added, in what is said of them
 
 
 @dataclass(frozen=True)
@@ -61,7 +62,7 @@ class Start:
             return {"vectors": self.vectors.name, **asdict(coverage), "share": round(coverage.share, 4)}
         if self.model is not None:
             continued = start_from_model(learner, self.model)
-            return {"model": Path(self.source).name, **asdict(continued), "added": list(self.added)}
+            return {"model": Path(self.source).name, **asdict(continued), "added": len(self.added)}
         return {}
 
 
@@ -82,6 +83,8 @@ def find_start(
         raise InputError(f"--add-pieces {additions} for a new model", wanted="--from MODEL, whose pieces to add to")
     if model is not None and vectors is not None:
         raise InputError("--init-vectors and --from", wanted="one start", do="give one of them")
+    if model is not None and Path(model).resolve() == folder.resolve():
+        raise InputError(f"--from {model} and -o {folder}, the same", wanted="another folder for the run")
     if vectors is not None:
         if not vectors.is_file():
             raise InputError(f"no file {vectors}", wanted="word vectors as GloVe or word2vec has them")
@@ -175,11 +178,11 @@ def _best_words(tokenizer: Tokenizer, number: int, paths: Sequence[Path], column
     return [addition.word for addition in suggest_additions(tokenizer.pieces, words, top=number)]
 
 
-def in_words(record: Mapping[str, Any]) -> list[str]:
+def in_words(record: Mapping[str, Any], added: Sequence[str] = ()) -> list[str]:
     """What `set_weights` did, a line for each thing worth knowing.
 
-    >>> in_words({"model": "bert", "fresh": ["pooler"], "left_out": [], "added": ["unmask"]})
-    ['going on from bert with 1 piece more: unmask', 'bert has no pooler: it starts fresh']
+    >>> in_words({"model": "bert", "fresh": ["pooler"], "left_out": []}, ["unmask"])
+    ['going on from bert with 1 more piece: unmask', 'bert has no pooler: it starts fresh']
     """
     if "vectors" in record:
         return [
@@ -188,9 +191,9 @@ def in_words(record: Mapping[str, Any]) -> list[str]:
         ]
     if "model" not in record:
         return []
-    name, added = record["model"], record["added"]
-    pieces = f" with {len(added):,} piece{'s' * (len(added) != 1)} more: {', '.join(added[:10])}" if added else ""
-    lines = [f"going on from {name}{pieces}{' …' * (len(added) > 10)}"]
+    name, more = record["model"], "piece" if len(added) == 1 else "pieces"
+    words = ", ".join(added[:NAMED_WORDS]) + " …" * (len(added) > NAMED_WORDS)
+    lines = [f"going on from {name}" + (f" with {len(added):,} more {more}: {words}" if added else "")]
     lines += [f"{name} has no {part}: it starts fresh" for part in record["fresh"]]
     return lines + [
         f"the {part} of {name} is left out: this objective does not train it" for part in record["left_out"]
