@@ -1,6 +1,6 @@
 """What a pretrained model says, for people to see: held-out sentences with a word hidden, and what it puts there.
 
-In: a model and tokenised text. Out: a few `Example`s, the same ones for every model on that text.
+In: a model and tokenised text. Out: a few `Example`s, the same sentences for every model on that store.
 """
 
 from collections.abc import Iterator, Sequence
@@ -17,7 +17,7 @@ from unmask.tasks.objectives import words_head
 from unmask.text.tokenizer import Tokenizer
 
 SHORTEST, LONGEST = 6, 24  # pieces: enough to say something about the word, few enough for one line
-SHOW_CHANCE = 0x53484F57  # not a run's seed: all runs on a corpus show the same sentences
+SHOW_CHANCE = 0x53484F57  # not a run's seed: all runs on a store show the same sentences
 
 
 @dataclass(frozen=True)
