@@ -78,7 +78,11 @@ def joined(environment: Mapping[str, str], device: str = "cpu") -> Iterator[Proc
         return
     if device == "cuda":
         torch.cuda.set_device(local)
-    dist.init_process_group("cpu:gloo,cuda:nccl" if device == "cuda" else "gloo", rank=rank, world_size=world)
+    # torchrun keeps its store when it starts workers again: they must not find the addresses of those that died
+    kept, _, _ = next(dist.rendezvous("env://"))  # type: ignore[attr-defined]
+    store = dist.PrefixStore(environment.get("TORCHELASTIC_RESTART_COUNT", "0"), kept)  # type: ignore[attr-defined]
+    backend = "cpu:gloo,cuda:nccl" if device == "cuda" else "gloo"
+    dist.init_process_group(backend, store=store, rank=rank, world_size=world)
     try:
         yield Processes(rank, world, local, dist.new_group(backend="gloo", timeout=PATIENCE))
     except InputError:
