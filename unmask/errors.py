@@ -1,4 +1,4 @@
-"""The one error that a user causes: what came, what was wanted, what to do. The command turns it into one line and exit status 2."""
+"""The one error that a user causes: what came, what was wanted, what to do. The command makes it one line, status 2."""
 
 
 class InputError(Exception):

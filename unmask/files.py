@@ -1,4 +1,4 @@
-"""Files that are whole or not there: a writer works on a temporary file, which is synced and renamed when it is complete."""
+"""Files that are whole or not there: a writer works on a temporary file, which is renamed when it is complete."""
 
 import hashlib
 import os

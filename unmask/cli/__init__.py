@@ -57,6 +57,12 @@ def main() -> None:
     except InputError as error:
         print(f"unmask: {error}", file=sys.stderr)
         raise SystemExit(2) from None
+    except BrokenPipeError:  # the reader of our output has seen enough
+        sys.stdout = None
+        raise SystemExit(0) from None
+    except OSError as error:  # a full disk, a folder without permission: the system's own words
+        print(f"unmask: {error.filename or 'writing'}: {error.strerror or error}", file=sys.stderr)
+        raise SystemExit(2) from None
     except KeyboardInterrupt:
         print("unmask: interrupted", file=sys.stderr)
         raise SystemExit(130) from None

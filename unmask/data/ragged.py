@@ -1,6 +1,6 @@
 """Batches without padding: the ids of all sequences end to end, shortest sequence first, and where each one lies.
 
-Sorting by length puts sequences of equal length side by side, so that attention can see them as one stack without copying.
+Sorting by length puts sequences of equal length side by side, where attention can see them as one stack, uncopied.
 """
 
 from collections.abc import Sequence

@@ -1,1 +1,1 @@
-"""Numbers -> answers: what scores mean, in labels, spans and words. numpy only, shared by training and the torch-free runtime."""
+"""Numbers -> answers: what scores mean, in labels, spans and words. numpy only, so that answering needs no torch."""

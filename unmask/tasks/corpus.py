@@ -18,7 +18,7 @@ from unmask.errors import InputError
 from unmask.text.documents import find_files, read_texts
 from unmask.text.learning import learn_vocabulary
 from unmask.text.tokenizer import Tokenizer
-from unmask.text.vocabulary import read_vocabulary, write_vocabulary
+from unmask.text.vocabulary import has_capitals, read_vocabulary, write_vocabulary
 
 HELD_OUT_CHANCE = 0x48454C44  # not a run's seed: all runs on a corpus hold the same documents out
 FEWEST_HELD_OUT = 4  # documents; fewer say nothing
@@ -71,7 +71,13 @@ def hold_out(documents: int, share: float) -> tuple[Integers, Integers]:
 
 
 def find_tokenizer(
-    paths: Sequence[Path], *, vocabulary: Path | None, size: int | None, cased: bool, learned: Path
+    paths: Sequence[Path],
+    *,
+    vocabulary: Path | None,
+    size: int | None,
+    cased: bool,
+    learned: Path,
+    column: str | None = None,
 ) -> Tokenizer:
     """The tokenizer of a vocabulary file or model folder; without one, of a vocabulary learned from the text."""
     if vocabulary is not None and vocabulary.is_dir():
@@ -80,10 +86,11 @@ def find_tokenizer(
         vocabulary = learned
         if not learned.exists():
             size = size or vocabulary_size_for(sum(file.stat().st_size for file in find_files(paths)))
-            write_vocabulary(learned, learn_vocabulary(read_texts(paths), size=size, cased=cased))
+            write_vocabulary(learned, learn_vocabulary(read_texts(paths, column=column), size=size, cased=cased))
     elif not vocabulary.is_file():
         raise InputError(f"vocabulary {vocabulary}", wanted="a vocab.txt or a model folder", do="check --vocab")
-    return Tokenizer(read_vocabulary(vocabulary), cased=cased)
+    pieces = read_vocabulary(vocabulary)
+    return Tokenizer(pieces, cased=cased or has_capitals(pieces))
 
 
 def vocabulary_size_for(corpus_bytes: int) -> int:

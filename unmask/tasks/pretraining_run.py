@@ -316,6 +316,7 @@ def _corpus(
             size=request.vocabulary_size,
             cased=request.cased,
             learned=request.folder / "learned-vocab.txt",
+            column=request.column,
         )
 
     prepared = request.folder / "store"

@@ -19,6 +19,7 @@ from unmask.training import checkpoint
 from unmask.training.checkpoint import Checkpoint
 from unmask.training.journal import Journal
 from unmask.training.loop import Step
+from unmask.training.memory import give_back
 
 Figures = dict[str, float]
 
@@ -102,7 +103,8 @@ class Run:
             interrupted = asked["stop"] > 0
             if interrupted or asked["save"] > 0:
                 self.save()
-                started = last_save = time.monotonic()
+                last_save = time.monotonic()
+            give_back(step.number)
             yield step, held_out
             if interrupted:
                 raise KeyboardInterrupt
