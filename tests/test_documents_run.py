@@ -23,6 +23,7 @@ from unmask.cli import main
 
 PROJECT = Path(__file__).resolve().parents[1]
 PAGES = [PROJECT / "README.md", PROJECT / "README.zh.md", *sorted((PROJECT / "docs").rglob("*.md"))]
+RUN_ELSEWHERE = {PROJECT / "docs" / "path.md"}  # by test_path.py
 BLOCK = re.compile(
     r"^(?:<!-- not run: (?P<reason>.+?) -->\n)?^```(?P<kind>console|python)\n(?P<body>.*?)^```$", re.M | re.S
 )
@@ -88,11 +89,15 @@ def run_python(block: Block, names: dict[str, Any]) -> None:
     assert not report, "".join(report)
 
 
+def name_of(page: Path) -> str:
+    return page.relative_to(PROJECT).as_posix()
+
+
 RUN = {"console": run_console, "python": run_python}
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("page", PAGES, ids=[str(page.relative_to(PROJECT)) for page in PAGES])
+@pytest.mark.parametrize("page", [page for page in PAGES if page not in RUN_ELSEWHERE], ids=name_of)
 def test_the_code_blocks_of_a_page_run(page: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     names: dict[str, Any] = {"__name__": page.stem}
@@ -120,7 +125,7 @@ def test_a_command_that_breaks_is_noticed() -> None:
         run_console(Block("console", "$ false\n", 1), {})
 
 
-@pytest.mark.parametrize("page", PAGES, ids=[str(page.relative_to(PROJECT)) for page in PAGES])
+@pytest.mark.parametrize("page", PAGES, ids=name_of)
 def test_links_to_files_lead_somewhere(page: Path) -> None:
     for target in re.findall(r"\]\((?!https?:|#)([^)#\s]+)", page.read_text(encoding="utf-8")):
         assert (page.parent / target).exists(), f"{page.relative_to(PROJECT)} links to {target}"

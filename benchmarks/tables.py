@@ -1,0 +1,119 @@
+"""Writes the table of figures into README.md and README.zh.md from the records, so that a number is said once.
+
+    python benchmarks/tables.py
+
+A row names its record, what was measured in both languages, and how it reads the record's `result.json`.
+"""
+
+import json
+import re
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from statistics import median
+from typing import Any
+
+PROJECT = Path(__file__).resolve().parents[1]
+RECORDS = PROJECT / "benchmarks" / "records"
+BLOCK = re.compile(r"(<!-- figures -->\n).*?(<!-- end of figures -->)", re.DOTALL)
+HEADERS = {
+    "README.md": "| what | ours | compared with | times as fast | runs |\n|---|---|---|---|---|\n",
+    "README.zh.md": "| 测什么 | 我们 | 对照 | 快几倍 | 次数 |\n|---|---|---|---|---|\n",
+}
+
+
+@dataclass(frozen=True)
+class Figures:
+    """A measurement and the one it took turns with."""
+
+    ours: float
+    theirs: float
+    other: str  # who they are
+    unit: str
+    times: float  # how many times as fast ours is
+    runs: int
+
+
+@dataclass(frozen=True)
+class Row:
+    """A line of the table."""
+
+    record: str
+    what: dict[str, str]  # README's name -> words
+    read: Callable[[dict[str, Any]], Figures]
+
+    def line(self, readme: str) -> str:
+        """The line in the language of a README."""
+        figures = self.read(json.loads((RECORDS / self.record / "result.json").read_text(encoding="utf-8")))
+        cells = (
+            f"[{self.what[readme]}](benchmarks/records/{self.record}/README.md)",
+            f"{figures.ours:.3g} {figures.unit}",
+            f"{figures.other}: {figures.theirs:.3g} {figures.unit}",
+            f"**{figures.times:.2g}**",
+            str(figures.runs),
+        )
+        return f"| {' | '.join(cells)} |\n"
+
+
+def start(result: dict[str, Any]) -> Figures:
+    """A cold start until the first answer."""
+    runs = len(result["rounds"]["ours"])
+    return Figures(result["ours"], result["theirs"], "transformers", "s", 1 / result["ratio"], runs)
+
+
+def vocabulary(result: dict[str, Any]) -> Figures:
+    """Processor seconds: theirs uses two cores, ours one."""
+    ours, theirs = (median(result["time"][who]["cpu_seconds"]) for who in ("ours", "theirs"))
+    return Figures(ours, theirs, "tokenizers", "CPU s", theirs / ours, len(result["time"]["ours"]["cpu_seconds"]))
+
+
+def prepared(language: str) -> Callable[[dict[str, Any]], Figures]:
+    """Text to a store, in megabytes a second."""
+
+    def read(result: dict[str, Any]) -> Figures:
+        ours, theirs = result[language]["megabytes_per_second"]
+        return Figures(ours, theirs, "tokenizers", "MB/s", result[language]["ratio"], len(result[language]["ours"]))
+
+    return read
+
+
+ROWS = [
+    Row(
+        "2026-11-15_start",
+        {
+            "README.md": "`unmask fill` from a cold start, base size",
+            "README.zh.md": "冷启动到 `unmask fill` 的第一个答案，base 尺寸",
+        },
+        start,
+    ),
+    Row(
+        "2026-11-15_vocabulary",
+        {
+            "README.md": "learning 30,000 pieces from 66 MB of English",
+            "README.zh.md": "从 66 MB 英文学习 30,000 个词片",
+        },
+        vocabulary,
+    ),
+    Row(
+        "2026-11-15_prepare",
+        {"README.md": "preparing English text for pretraining", "README.zh.md": "为预训练处理英文文本"},
+        prepared("English"),
+    ),
+    Row(
+        "2026-11-15_prepare",
+        {"README.md": "preparing Chinese text for pretraining", "README.zh.md": "为预训练处理中文文本"},
+        prepared("Chinese"),
+    ),
+]
+
+
+def filled(page: str, readme: str) -> str:
+    """A README with its block of figures made anew."""
+    table = HEADERS[readme] + "".join(row.line(readme) for row in ROWS)
+    return BLOCK.sub(lambda found: f"{found[1]}{table}{found[2]}", page)
+
+
+if __name__ == "__main__":
+    for readme in HEADERS:
+        path = PROJECT / readme
+        path.write_text(filled(path.read_text(encoding="utf-8"), readme), encoding="utf-8")
