@@ -4,7 +4,7 @@ PYTHON ?= python3
 UNMASK := .venv/bin/unmask
 RUN := .venv/bin/python
 INSTALLED := .venv/.installed
-BENCHES := start
+BENCHES := start pretrain
 
 # one thread for each test process: two processes with two threads each would wait for one another
 TEST_PROCESSES ?= 2
@@ -35,7 +35,7 @@ check: setup  ## format, lint and types
 	@.venv/bin/mypy
 
 bench: setup  ## measure this machine, as ratios to transformers
-	@for bench in $(BENCHES); do echo "unmask bench $$bench"; $(UNMASK) bench $$bench || exit 1; done
+	@for bench in $(BENCHES); do echo "unmask bench $$bench"; $(UNMASK) bench $$bench --against transformers || exit 1; done
 
 serve: setup  ## the HTTP server and its page
 	@if $(UNMASK) serve --help >/dev/null 2>&1; then $(UNMASK) serve; \
