@@ -47,6 +47,10 @@ def prepare(
         int | None,
         typer.Option("--shard-size", min=1, metavar="MB", help="Text in a shard.", show_default="8 or more"),
     ] = None,
+    ray: Annotated[
+        str | None,
+        typer.Option("--ray", metavar="ADDRESS", help="Work on the Ray cluster there, or on auto (extra ray)."),
+    ] = None,
     *,
     console: Console,
 ) -> Answer:
@@ -63,6 +67,7 @@ def prepare(
             shard_bytes=shard_size and shard_size << 20,
             drop_duplicates=drop_duplicates,
             threads=console.threads,
+            ray=ray,
             on_progress=lambda done, total: progress.update(100 * done / total, bytes=f"{done:,}"),
         )
     if report.reused:

@@ -8,13 +8,15 @@ written last, declares the store finished.
 import json
 import shutil
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 from unmask.data.assemble import assemble
-from unmask.data.shards import plan_shards, read_record
+from unmask.data.cluster import prepare_on_ray
+from unmask.data.shards import ShardRecord, plan_shards, read_record
 from unmask.data.store import DESCRIPTION, FORMAT, VERSION, read_description
 from unmask.data.workers import available_cores, prepare_shards
 from unmask.errors import InputError
@@ -50,9 +52,12 @@ def prepare(
     shard_bytes: int | None = None,
     drop_duplicates: bool = False,
     threads: int | None = None,
+    ray: str | None = None,
     on_progress: Callable[[int, int], None] | None = None,
 ) -> PrepareReport:
-    """Tokenises text once, for any number of readings; `on_progress` hears the bytes done and the bytes in all.
+    """Tokenises text once, for any number of readings, with the cores of this machine or of the Ray cluster at `ray`.
+
+    `on_progress` hears the bytes done and the bytes in all.
 
     >>> import tempfile
     >>> from unmask.text.vocabulary import SPECIAL_PIECES
@@ -75,7 +80,8 @@ def prepare(
     if reused:
         _check_same(folder, read_description(folder), origin)
     else:
-        _make(files, folder, tokenizer, origin, threads or available_cores(), on_progress)
+        here = partial(prepare_shards, workers=threads or available_cores())
+        _make(files, folder, tokenizer, origin, partial(prepare_on_ray, address=ray) if ray else here, on_progress)
     _remove_leftovers(folder)
     description = read_description(folder)
     counts = {name: description[name] for name in PrepareReport.__dataclass_fields__ if name in description}
@@ -87,7 +93,7 @@ def _make(
     folder: Path,
     tokenizer: Tokenizer,
     origin: dict[str, Any],
-    workers: int,
+    work: Callable[..., Iterator[ShardRecord]],
     on_progress: Callable[[int, int], None] | None,
 ) -> None:
     """Prepares the shards that are not there yet and puts all of them together."""
@@ -96,7 +102,7 @@ def _make(
     plans = plan_shards(files, shard_bytes=settings["shard_bytes"], column=settings["column"])
     records = {plan.number: record for plan in plans if (record := read_record(parts, plan.number))}
     left = [plan for plan in plans if plan.number not in records]
-    for record in prepare_shards(left, parts, lines=settings["lines"], workers=workers):
+    for record in work(left, parts, lines=settings["lines"]):
         records[record.number] = record
         if on_progress:
             on_progress(sum(record.bytes for record in records.values()), sum(plan.size for plan in plans))
