@@ -9,6 +9,7 @@ from unmask.data.ragged import pack
 from unmask.data.store import Store
 from unmask.errors import InputError
 from unmask.model.config import BertConfig
+from unmask.model.dropout import Chance
 from unmask.tasks.objectives import OBJECTIVES, Learner, PretrainingBatch, counts, make_model, needs_pooler
 from unmask.tasks.pretraining import Batches, PretrainingSettings
 from unmask.text.tokenizer import Tokenizer
@@ -111,3 +112,18 @@ def test_counts_are_the_number_of_labels() -> None:
 def test_an_unknown_objective_is_refused() -> None:
     with pytest.raises(InputError, match="objective 'magic'"):
         make_model(BertConfig.named("tiny"), "magic", 0)
+
+
+@pytest.mark.parametrize("dropout", [False, True])
+def test_half_precision_products_give_nearly_the_same_losses_and_gradients(dropout: bool) -> None:
+    found = []
+    for precision in (torch.float32, torch.bfloat16):
+        learner = learner_for("mlm+nsp")
+        learner.precision = precision
+        losses, _ = learner(BATCH, Chance(0, 0) if dropout else None)
+        sum(losses.values()).backward()
+        found.append((losses, learner.model.bert.layers[0].qkv.weight.grad))
+    (full, gradient), (half, half_gradient) = found
+    for name in full:
+        assert float(half[name].detach()) == pytest.approx(float(full[name].detach()), rel=0.02)
+    assert torch.nn.functional.cosine_similarity(gradient.flatten(), half_gradient.flatten(), dim=0) > 0.99

@@ -57,6 +57,12 @@ def pretrain(
     final_lr: Annotated[float | None, typer.Option(help="Learning rate at the end.")] = None,
     optimiser: Annotated[str | None, typer.Option(help="adamw, or lamb for large batches.")] = None,
     dropout: Annotated[float | None, typer.Option(min=0.0, max=0.9, help="Dropout while training.")] = None,
+    precision: Annotated[
+        str | None, typer.Option(help="Of products: float32, or bfloat16 on devices that gain.")
+    ] = None,
+    recompute: Annotated[
+        bool, typer.Option("--recompute", help="Compute layers again backwards: more work, far less memory.")
+    ] = False,
     clip: Annotated[float | None, typer.Option(min=0.0, help="Largest gradient norm, 0 for any.")] = None,
     held_out: Annotated[float | None, typer.Option(min=0.0, max=0.5, help="Share of documents to measure on.")] = None,
     column: Annotated[str | None, typer.Option(help="Where a table has its text.")] = None,
@@ -106,6 +112,8 @@ def pretrain(
         "optimiser": optimiser,
         "dropout": dropout,
         "clip": clip,
+        "precision": precision,
+        "recompute": recompute or None,
         "held_out": held_out,
         "seed": console.seed,
     }

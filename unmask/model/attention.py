@@ -83,8 +83,8 @@ class _DroppedAttention(torch.autograd.Function):
         to_q, to_k, to_v = qkv_gradient.permute(2, 0, 3, 1, 4)
         for part in _parts(keep):
             probabilities = _probabilities(q[part], k[part], ctx.causal)
-            weight = keep[part] * ctx.scale
-            arriving = gradient[part]
+            weight = keep[part].to(q.dtype) * ctx.scale
+            arriving = gradient[part].to(q.dtype)
             to_v[part] = (probabilities * weight).transpose(-2, -1) @ arriving
             back = (arriving @ v[part].transpose(-2, -1)).mul_(weight)
             back = (

@@ -76,7 +76,7 @@ class _DropAdd(torch.autograd.Function):
     def forward(ctx: Any, x: Tensor, branch: Tensor, keep: Tensor, scale: float) -> Tensor:
         ctx.save_for_backward(keep)
         ctx.scale = scale
-        return torch.addcmul(x, branch, keep.to(branch.dtype), value=scale)
+        return torch.addcmul(x, branch.to(x.dtype), keep.to(x.dtype), value=scale)
 
     @staticmethod
     def backward(ctx: Any, gradient: Tensor) -> tuple[Tensor, Tensor, None, None]:

@@ -20,7 +20,8 @@ def masked_word_loss(states: Tensor, words: Tensor, bias: Tensor, targets: Tenso
     >>> round(float(loss) / 3, 4)  # ln 10
     2.3026
     """
-    loss, found = _MaskedWordLoss.apply(states, words, bias, targets)  # type: ignore[no-untyped-call]
+    with torch.autocast(states.device.type, enabled=False):  # sums over a vocabulary want full precision
+        loss, found = _MaskedWordLoss.apply(states.to(words.dtype), words, bias, targets)  # type: ignore[no-untyped-call]
     return loss, found
 
 

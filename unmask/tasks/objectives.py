@@ -68,22 +68,30 @@ def needs_pooler(objective: str) -> bool:
 class Learner(nn.Module):
     """The model with its objectives: a batch in, losses and figures out. This is what the loop trains."""
 
-    def __init__(self, model: BertWithHead, objective: str, context_weight: float = 0.1, seed: int = 0) -> None:
+    def __init__(
+        self,
+        model: BertWithHead,
+        objective: str,
+        context_weight: float = 0.1,
+        seed: int = 0,
+        precision: torch.dtype = torch.float32,
+    ) -> None:
         super().__init__()
         self.model, self.objectives = model, objective.split("+")
-        self.context_weight = context_weight
+        self.context_weight, self.precision = context_weight, precision
         self.matching = ContextMatching(model.bert.config) if "context" in self.objectives else None
         if self.matching is not None:
-            initialise(
-                self.matching, model.bert.config.initial_deviation, seed + 2
-            )  # after the encoder's and the head's
+            # a seed of its own, after the encoder's and the head's
+            initialise(self.matching, model.bert.config.initial_deviation, seed + 2)
 
     def forward(self, batch: PretrainingBatch, chance: Chance | None) -> tuple[dict[str, Tensor], dict[str, Tensor]]:
         """Each objective's loss, summed over its labels, and how many labels were the first choice."""
-        encoded = self.model.bert(batch.ragged, chance=chance, causal="clm" in self.objectives)
         losses, figures = {}, {}
-        for name in self.objectives:
-            losses[name], figures[f"{name}_accuracy"] = LOSSES[name](self, encoded, batch)
+        device = self.model.bert.embeddings.words.weight.device.type
+        with torch.autocast(device, self.precision, enabled=self.precision != torch.float32):
+            encoded = self.model.bert(batch.ragged, chance=chance, causal="clm" in self.objectives)
+            for name in self.objectives:
+                losses[name], figures[f"{name}_accuracy"] = LOSSES[name](self, encoded, batch)
         return losses, figures
 
 

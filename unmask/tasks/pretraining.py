@@ -34,6 +34,7 @@ HELD_OUT_ROWS = 128  # sequences that every held-out figure is taken on
 EVALUATIONS = 20  # how often during a run
 FEWEST_BETWEEN = 25  # steps between evaluations, so that they take a small share of a short run too
 SMALLEST_PLAN = 100  # steps below which a budget is refused
+LARGEST_PART = 1 << 15  # pieces at once beyond which products gain nothing
 FINE_TUNING_DROPOUT = 0.1  # what a model pretrained without dropout is saved with, as fine-tuning wants some
 
 
@@ -50,7 +51,7 @@ class PretrainingSettings:
     lengths: tuple[int, ...] = (128,)  # pieces a sequence, phase by phase
     phases: tuple[float, ...] = (100.0,)  # per cent of the steps in each phase
     batch_tokens: int = 4096  # pieces a step, on all machines
-    part_tokens: int = 4096  # pieces that go through the model at once
+    part_tokens: int = 4096  # pieces that go through the model at once, at most
     mask_rate: float = 0.15  # share of words that are asked for
     mask_mix: tuple[float, float, float] = (0.8, 0.1, 0.1)  # of these: masked, replaced by chance, left as they are
     mask_unit: Unit = "piece"  # what is masked as a whole: piece, word or span
@@ -67,7 +68,8 @@ class PretrainingSettings:
     clip: float = 1.0  # the largest norm of a step's gradient, 0 for any
     dropout: float = 0.1  # while training
     held_out: float = 0.02  # share of the documents that is kept for measuring
-    precision: str = "float32"  # float32, or bfloat16/float16 products where the device gains from them
+    precision: str = "float32"  # of the matrix products: float32, or bfloat16 where the device gains from it
+    recompute: bool = False  # keep only each layer's input: a third more work for a fraction of the memory
     seed: int = 0  # where chance starts
 
     def to_json(self) -> str:
@@ -91,6 +93,8 @@ class PretrainingSettings:
         borders = np.cumsum(self.phases) / np.sum(self.phases)
         return self.lengths[min(int(np.searchsorted(borders, share, side="right")), len(self.lengths) - 1)]
 
+
+PRECISIONS = {"float32": torch.float32, "bfloat16": torch.bfloat16}
 
 # What differs from the settings' own defaults
 PRESETS: dict[str, dict[str, Any]] = {
@@ -415,6 +419,20 @@ def configure(size: str, tokenizer: Tokenizer, settings: PretrainingSettings) ->
     )
 
 
+def tokens_that_fit(config: BertConfig, free_bytes: int, *, length: int) -> int:
+    """How many pieces' activations fit into half of the free memory, as a power of two of whole sequences.
+
+    A layer keeps its input, queries, keys and values, what attention gathered, both sums before and after their norms,
+    and the wide states of its feed-forward part; gradients and passing tensors take about as much again.
+
+    >>> tokens_that_fit(BertConfig.named("base"), 8 << 30, length=128)
+    4096
+    """
+    kept = config.layers * (8 * config.width + config.feed_forward) + config.heads * length
+    fitting = free_bytes // 2 // (2 * 4 * kept)
+    return max(length, min(LARGEST_PART, 1 << max(0, fitting.bit_length() - 1)))
+
+
 def begin(folder: Path, settings: PretrainingSettings) -> None:
     """Writes down what the run is, before its first step."""
     write_text(folder / "settings.json", settings.to_json())
@@ -423,4 +441,6 @@ def begin(folder: Path, settings: PretrainingSettings) -> None:
 def new_learner(config: BertConfig, settings: PretrainingSettings) -> Learner:
     """A fresh model with its objectives."""
     model = make_model(config, settings.objective, settings.seed)
-    return Learner(model, settings.objective, settings.context_weight, settings.seed)
+    model.bert.recompute = settings.recompute
+    precision = PRECISIONS[settings.precision]
+    return Learner(model, settings.objective, settings.context_weight, settings.seed, precision)

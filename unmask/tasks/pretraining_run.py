@@ -21,6 +21,7 @@ from unmask.model.heads import BertWithHead
 from unmask.tasks.corpus import Corpus, OnProgress, find_tokenizer, open_corpus
 from unmask.tasks.objectives import check_objective
 from unmask.tasks.pretraining import (
+    PRECISIONS,
     PRESETS,
     Batches,
     Pretraining,
@@ -34,6 +35,7 @@ from unmask.tasks.pretraining import (
     new_learner,
     seconds_a_step,
     steps_in,
+    tokens_that_fit,
     unigram_loss,
 )
 from unmask.tasks.showing import Example, show
@@ -41,6 +43,7 @@ from unmask.tasks.starting import CONTINUED_LEARNING_RATE, FRESH, Start, find_st
 from unmask.training import curve
 from unmask.training.distributed import ALONE, Processes, whole
 from unmask.training.loop import Part
+from unmask.training.memory import free_bytes
 
 Note = Callable[[str], None]
 ENDING = 0.02  # share of a budget left for the last figures, the curve and saving
@@ -126,7 +129,7 @@ class PretrainingRun:
             text=_text_hash(self.corpus),
             start=start.name,
         )
-        self.settings = self._paced(settings)
+        self.settings = self._paced(self._parted(settings))
         check_same_settings(request.folder, self.settings)
         self.pretraining = self._made(self.settings, start)
         with processes.first_alone():
@@ -189,6 +192,17 @@ class PretrainingRun:
         """The masked-word loss (left to right: the next-word loss) on each kind of text."""
         name = f"{self.settings.objective.split('+')[0]}_loss"
         return {kind: examine(self.pretraining.learner, parts)[name] for kind, parts in self.questions.items()}
+
+    def _parted(self, settings: PretrainingSettings) -> PretrainingSettings:
+        """As much at once as free memory allows, unless given; a run begun earlier keeps its number, to be exact."""
+        saved = self.request.folder / "settings.json"
+        if "part_tokens" in self.request.changes:
+            return settings
+        if saved.exists():
+            before = PretrainingSettings.from_json(saved.read_text(encoding="utf-8"))
+            return replace(settings, part_tokens=before.part_tokens)
+        fitting = tokens_that_fit(self.config, free_bytes(), length=max(settings.lengths))
+        return replace(settings, part_tokens=self.processes.agree(min(fitting, settings.batch_tokens)))
 
     def _paced(self, settings: PretrainingSettings) -> PretrainingSettings:
         """With a budget, as many steps as fit into what is left of it; a run begun earlier keeps its number."""
@@ -271,6 +285,8 @@ def settings_of(request: Request) -> PretrainingSettings:
         raise InputError("--vocab with --from", wanted="the vocabulary of the model", do=do)
     if request.general and not request.from_model:
         raise InputError("--general without --from", wanted="a model that may forget", do="leave it out")
+    if settings.precision not in PRECISIONS:
+        raise InputError(f"precision {settings.precision!r}", wanted=" or ".join(PRECISIONS))
     if len(settings.lengths) != len(settings.phases):
         raise InputError(
             f"{len(settings.lengths)} lengths and {len(settings.phases)} phases",
