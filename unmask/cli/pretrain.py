@@ -27,7 +27,7 @@ OUTPUT = Annotated[Path, typer.Option("--output", "-o", help="The run's folder; 
 def pretrain(
     text: TEXT,
     output: OUTPUT,
-    size: Annotated[str, typer.Option(help="tiny, mini, small, medium, base, large, or auto for the budget.")] = "mini",
+    size: Annotated[str, typer.Option(help="tiny, mini, small, medium, base or large.")] = "mini",
     vocab: Annotated[
         Path | None, typer.Option(help="A vocab.txt or model folder; learned from the text if none.")
     ] = None,

@@ -20,6 +20,7 @@ from unmask.data import pairs
 from unmask.data.pairs import Examples, Plan
 from unmask.data.prepare import prepare
 from unmask.data.store import Store
+from unmask.model.config import BertConfig
 from unmask.model.names import to_published
 from unmask.tasks.objectives import Learner
 from unmask.tasks.pretraining import Batches, PretrainingSettings, configure, new_learner
@@ -77,6 +78,7 @@ class Trial:
 
 def make_trial(size: str, dropout: float, text: Path | None, folder: Path) -> Trial:
     """A model of a size with fresh weights, and text to learn from: the user's, or Python's own documentation."""
+    BertConfig.named(size)  # refuses a size that does not exist, before any text is read
     source = text or _documentation(folder)
     store_folder = folder / "store"
     if not store_folder.exists():

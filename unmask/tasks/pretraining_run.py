@@ -16,6 +16,7 @@ import torch
 from unmask.data.store import DESCRIPTION
 from unmask.errors import InputError
 from unmask.model.about import About
+from unmask.model.config import BertConfig
 from unmask.model.folder import save_model
 from unmask.model.heads import BertWithHead
 from unmask.tasks.corpus import Corpus, OnProgress, find_tokenizer, open_corpus
@@ -280,6 +281,7 @@ def settings_of(request: Request) -> PretrainingSettings:
     preset = {**PRESETS[request.preset], **continued, "size": request.size}
     settings = PretrainingSettings(**{**preset, **request.changes})
     check_objective(settings.objective)
+    BertConfig.named(request.size)  # refuses a size that does not exist, before any text is read
     if request.from_model and (request.vocabulary or request.vocabulary_size):
         do = "leave --vocab out; --add-pieces adds words to it"
         raise InputError("--vocab with --from", wanted="the vocabulary of the model", do=do)
