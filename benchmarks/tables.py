@@ -47,12 +47,21 @@ class Row:
         figures = self.read(json.loads((RECORDS / self.record / "result.json").read_text(encoding="utf-8")))
         cells = (
             f"[{self.what[readme]}](benchmarks/records/{self.record}/README.md)",
-            f"{figures.ours:.3g} {figures.unit}",
-            f"{figures.other}: {figures.theirs:.3g} {figures.unit}",
+            f"{number(figures.ours)} {figures.unit}",
+            f"{figures.other}: {number(figures.theirs)} {figures.unit}",
             f"**{figures.times:.2g}**",
             str(figures.runs),
         )
         return f"| {' | '.join(cells)} |\n"
+
+
+def number(value: float) -> str:
+    """Three digits are enough, and no powers of ten.
+
+    >>> number(6364.5), number(0.7549)
+    ('6,364', '0.755')
+    """
+    return f"{value:,.0f}" if value >= 100 else f"{value:.3g}"
 
 
 def start(result: dict[str, Any]) -> Figures:
@@ -77,7 +86,26 @@ def prepared(language: str) -> Callable[[dict[str, Any]], Figures]:
     return read
 
 
+def pretrained(size: str) -> Callable[[dict[str, Any]], Figures]:
+    """Pretraining steps, in useful pieces a second."""
+
+    def read(result: dict[str, Any]) -> Figures:
+        found = result[size]
+        runs = len(found["ratios"])
+        return Figures(found["ours"], found["theirs"], "transformers", "pieces/s", found["ratio"], runs)
+
+    return read
+
+
 ROWS = [
+    *(
+        Row(
+            "2026-11-16_pretrain_speed",
+            {"README.md": f"pretraining, size {size}, one thread", "README.zh.md": f"预训练，{size} 尺寸，单线程"},
+            pretrained(size),
+        )
+        for size in ("tiny", "mini", "small", "base")
+    ),
     Row(
         "2026-11-15_start",
         {

@@ -13,16 +13,16 @@ from pathlib import Path
 
 PROJECT = Path(__file__).resolve().parents[1]
 FOLDER = Path("demo")
-BUDGET = "100s"
 GATHER = f"python recipes/standard_library_text.py {FOLDER}/python.txt"
 LEARN = [
-    f"unmask vocab learn {FOLDER}/python.txt -o {FOLDER}/vocab.txt --size 4000",
-    f"unmask pretrain {FOLDER}/python.txt -o {FOLDER}/bert --vocab {FOLDER}/vocab.txt --size tiny --batch-tokens 1024"
-    f" --budget {BUDGET} --threads 1",  # on a busy machine several threads would wait for one another
+    f"unmask vocab learn {FOLDER}/python.txt -o {FOLDER}/vocab.txt --size 2000",
+    # short rows and small steps learn most in so little time; on a busy machine several threads wait for one another
+    f"unmask pretrain {FOLDER}/python.txt -o {FOLDER}/bert --vocab {FOLDER}/vocab.txt --size tiny"
+    " --length 32 --batch-tokens 512 --budget 200s --threads 1",
 ]
 ASK = [
     f"unmask fill 'Return a new [MASK] with the same items.' -m {FOLDER}/bert",
-    f"unmask fill 'If the file does not [MASK], an error is raised.' -m {FOLDER}/bert",
+    f"unmask fill 'Open a [MASK] for reading.' 'The default value [MASK] None.' -m {FOLDER}/bert",
     f"unmask next 'Open the file for reading.' 'The file must exist.' -m {FOLDER}/bert",
     f"unmask features 'Return the length of a list.' --layers -1,-2 -m {FOLDER}/bert -o {FOLDER}/features.npy",
     f"unmask info {FOLDER}/bert",
