@@ -107,7 +107,7 @@ ROWS = [
         for size in ("tiny", "mini", "small", "base")
     ),
     Row(
-        "2026-11-15_start",
+        "2026-11-16_start",
         {
             "README.md": "`unmask fill` from a cold start, base size",
             "README.zh.md": "冷启动到 `unmask fill` 的第一个答案，base 尺寸",
