@@ -78,9 +78,11 @@ def joined(environment: Mapping[str, str], device: str = "cpu") -> Iterator[Proc
         return
     if device == "cuda":
         torch.cuda.set_device(local)
-    # torchrun keeps its store when it starts workers again: they must not find the addresses of those that died
-    kept, _, _ = next(dist.rendezvous("env://"))  # type: ignore[attr-defined]
-    store = dist.PrefixStore(environment.get("TORCHELASTIC_RESTART_COUNT", "0"), kept)  # type: ignore[attr-defined]
+    store, _, _ = next(dist.rendezvous("env://"))  # type: ignore[attr-defined]
+    if environment.get("GROUP_WORLD_SIZE") == "1":
+        # on one machine torchrun keeps its store when it starts workers again: they must not find there the addresses
+        # of those that died. (Machines count their restarts each for itself, so between them this is no common name.)
+        store = dist.PrefixStore(environment["TORCHELASTIC_RESTART_COUNT"], store)  # type: ignore[attr-defined]
     backend = "cpu:gloo,cuda:nccl" if device == "cuda" else "gloo"
     dist.init_process_group(backend, store=store, rank=rank, world_size=world)
     try:
