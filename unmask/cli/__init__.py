@@ -7,6 +7,7 @@ from typing import Any
 import typer
 
 from unmask.cli import apps, bench, doctor, evaluate, folders, prepare, pretrain, vocab
+from unmask.cli.extras import missing_extra
 from unmask.errors import InputError
 
 VERBS: dict[str, Callable[..., Any]] = {
@@ -56,6 +57,12 @@ def main() -> None:
         build()()
     except InputError as error:
         print(f"unmask: {error}", file=sys.stderr)
+        raise SystemExit(2) from None
+    except ModuleNotFoundError as error:
+        line = missing_extra(error)
+        if line is None:
+            raise
+        print(f"unmask: {line}", file=sys.stderr)
         raise SystemExit(2) from None
     except BrokenPipeError:  # the reader of our output has seen enough
         sys.stdout = None
