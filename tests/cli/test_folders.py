@@ -17,13 +17,14 @@ from unmask.text.tokenizer import Tokenizer
 from unmask.text.vocabulary import SPECIAL_PIECES
 
 CONFIG = BertConfig(vocabulary_size=300, width=32, layers=2, heads=4, feed_forward=64, positions=64)
+ORIGIN = {"seed": 3, "settings": {"size": "mini", "clip": 1 / 3}}
 PIECES = [*SPECIAL_PIECES, *(f"piece{number}" for number in range(295))]
 
 
 @pytest.fixture
 def folder(tmp_path: Path) -> Path:
     model = BertWithHead(Bert(CONFIG), make_head("classes", CONFIG, outputs=2))
-    about = About("classes", task="sst2", labels=("bad", "good"), scores={"accuracy": 0.9}, provenance={"seed": 3})
+    about = About("classes", task="sst2", labels=("bad", "good"), scores={"accuracy": 0.91234567}, provenance=ORIGIN)
     save_model(tmp_path / "model", CONFIG, model, Tokenizer(PIECES, cased=True), about)
     return tmp_path / "model"
 
@@ -53,7 +54,7 @@ def test_info_says_what_a_folder_holds(
     assert (fields["head"], fields["task"], fields["labels"]) == ("classes", "sst2", ["bad", "good"])
     assert fields["parameters"] == CONFIG.parameters + 2 * 32 + 2
     assert fields["tokenizer"]["cased"] is True
-    assert (fields["scores"], fields["provenance"]) == ({"accuracy": 0.9}, {"seed": 3})
+    assert (fields["scores"], fields["provenance"]) == ({"accuracy": 0.91234567}, ORIGIN)
 
 
 def test_info_in_words_has_the_same(
@@ -61,8 +62,17 @@ def test_info_in_words_has_the_same(
 ) -> None:
     assert run(monkeypatch, "info", str(folder)) == 0
     words = capsys.readouterr().out
-    for said in ("classes", "sst2", "bad, good", "2 layers, width 32", "300 pieces, cased", "0.9"):
+    for said in ("classes", "sst2", "bad, good", "2 layers, width 32", "300 pieces, cased", "0.9123"):
         assert said in words
+
+
+def test_info_in_words_is_rounded_and_has_a_line_a_setting(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], folder: Path
+) -> None:
+    run(monkeypatch, "info", str(folder))
+    rows = [line.split() for line in capsys.readouterr().out.splitlines()]
+    for row in ("score accuracy 0.9123", "from settings size mini", "from settings clip 0.3333", "from seed 3"):
+        assert row.split() in rows
 
 
 def test_a_checkpoint_goes_to_tensorflow_and_back(

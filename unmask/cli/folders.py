@@ -1,5 +1,6 @@
 """The verbs about model folders: `convert` brings a published checkpoint in or out, `info` says what a folder holds."""
 
+from collections.abc import Mapping
 from dataclasses import asdict, replace
 from enum import StrEnum
 from pathlib import Path
@@ -150,9 +151,31 @@ def _info_words(fields: dict[str, Any]) -> str:
         f"{shape['positions']} positions",
         "tokenizer": f"{tokenizer['pieces']:,} pieces, {'cased' if tokenizer['cased'] else 'uncased'}",
         "pooling": fields["pooling"] if fields["head"] == "embedding" else "",
-        **{f"score {name}": value for name, value in fields["scores"].items()},
-        **{f"from {name}": value for name, value in fields["provenance"].items()},
+        **_rows("score", fields["scores"]),
+        **_rows("from", fields["provenance"]),
     }
     shown = {name: value for name, value in rows.items() if value != ""}
     width = max(map(len, shown))
     return "\n".join(f"{name:<{width}}  {value}" for name, value in shown.items())
+
+
+def _rows(title: str, values: Mapping[str, Any]) -> dict[str, str]:
+    """A row for each value, those of values within values too.
+
+    >>> _rows("from", {"tokens": 12000, "settings": {"size": "mini", "lengths": (128, 512)}})
+    {'from tokens': '12,000', 'from settings size': 'mini', 'from settings lengths': '128, 512'}
+    """
+    rows: dict[str, str] = {}
+    for name, value in values.items():
+        within = isinstance(value, Mapping)
+        rows |= _rows(f"{title} {name}", value) if within else {f"{title} {name}": _plain(value)}
+    return rows
+
+
+def _plain(value: Any) -> str:
+    """A value as people read it: four digits of a fraction, lists with commas."""
+    if isinstance(value, list | tuple):
+        return ", ".join(_plain(part) for part in value)
+    if isinstance(value, float):
+        return f"{value:.4g}"
+    return f"{value:,}" if isinstance(value, int) and not isinstance(value, bool) else str(value)
