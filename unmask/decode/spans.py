@@ -1,0 +1,126 @@
+"""Start and end logits of a question's windows -> answers: the best spans of the context, or that it does not say.
+
+In: for each window its logits and where its tokens stand in the context. Out: the answer by characters of the original
+context, with probabilities over the n-best spans of all windows and no answer together, as in SQuAD 2.0's reference.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from unmask.decode.labels import softmax
+from unmask.decode.words import Floats
+
+
+@dataclass(frozen=True, eq=False)
+class Window:
+    """One window of a question and its context: [CLS] first, then the question, then a stretch of the context."""
+
+    starts: Floats  # (S,) logits: the answer begins at this token; at [CLS]: there is none
+    ends: Floats  # (S,) logits: the answer's last token is this
+    in_context: NDArray[np.bool_]  # (S,)
+    offsets: NDArray[np.integer]  # (S, 2) characters of the context; those of other tokens are never looked at
+
+
+@dataclass(frozen=True)
+class Span:
+    """A candidate: context[start:end] and its probability among the candidates."""
+
+    answer: str
+    start: int
+    end: int
+    score: float
+
+    def to_dict(self) -> dict[str, Any]:
+        """The candidate as JSON says it.
+
+        >>> Span("Ann", 0, 3, 0.5).to_dict()
+        {'answer': 'Ann', 'start': 0, 'end': 3, 'score': 0.5}
+        """
+        return {"answer": self.answer, "start": self.start, "end": self.end, "score": self.score}
+
+
+@dataclass(frozen=True)
+class Answered:
+    """The answer to a question, or none, with the probability of what was answered; and the best spans in any case."""
+
+    answer: str | None
+    start: int | None
+    end: int | None
+    score: float
+    no_answer_probability: float
+    nbest: tuple[Span, ...]  # best first; spans only, also where no answer is given
+    margin: float  # the best span's logit less that of no answer: what a threshold is compared with
+
+    def to_dict(self) -> dict[str, Any]:
+        """The answer as JSON says it.
+
+        >>> Answered(None, None, None, 1.0, 1.0, (), 0.0).to_dict()
+        {'answer': None, 'start': None, 'end': None, 'score': 1.0, 'no_answer_probability': 1.0, 'nbest': []}
+        """
+        place = {"answer": self.answer, "start": self.start, "end": self.end}
+        odds = {"score": self.score, "no_answer_probability": self.no_answer_probability}
+        return {**place, **odds, "nbest": [span.to_dict() for span in self.nbest]}
+
+
+def answered(
+    context: str,
+    windows: Sequence[Window],
+    *,
+    threshold: float | None = None,
+    top: int = 20,
+    max_tokens: int = 30,
+) -> Answered:
+    """The best span, or no answer where its margin is under the threshold; without one (SQuAD 1.1) always a span.
+
+    >>> offsets = np.array([[0, 0], [0, 3], [4, 8]])
+    >>> window = Window(np.array([0, 4, 1.0]), np.array([0, 3, 0.0]), np.array([False, True, True]), offsets)
+    >>> answered("Ann sang", [window]).answer
+    'Ann'
+    >>> answered("Ann sang", [window], threshold=8.0).answer is None
+    True
+    """
+    spans = _merged([_best_in_window(window, top, max_tokens) for window in windows], top)
+    nothing = min((float(window.starts[0]) + float(window.ends[0]) for window in windows), default=0.0)
+    if not spans:
+        return Answered(None, None, None, 1.0, 1.0, (), -np.inf)
+    scores = np.array([*spans.values(), -np.inf if threshold is None else nothing])
+    *probabilities, no_answer = softmax(scores).tolist()
+    nbest = tuple(
+        Span(context[start:end], start, end, score) for (start, end), score in zip(spans, probabilities, strict=True)
+    )
+    best, margin = nbest[0], float(scores[0]) - nothing
+    if threshold is not None and margin < threshold:
+        return Answered(None, None, None, no_answer, no_answer, nbest, margin)
+    return Answered(best.answer, best.start, best.end, best.score, no_answer, nbest, margin)
+
+
+def _best_in_window(window: Window, top: int, max_tokens: int) -> dict[tuple[int, int], float]:
+    """The best spans of a window and their logits: all pairs of start <= end < start + max_tokens are looked at."""
+    starts = np.where(window.in_context, window.starts, -np.inf).astype(np.float64)  # (S,)
+    ends = np.where(window.in_context, window.ends, -np.inf).astype(np.float64)
+    reach = np.pad(ends, (0, max_tokens - 1), constant_values=-np.inf)
+    pairs = starts[:, None] + np.lib.stride_tricks.sliding_window_view(reach, max_tokens)  # (S, max_tokens)
+    flat = pairs.ravel()
+    count = min(top, flat.size)
+    chosen = np.argpartition(-flat, count - 1)[:count]
+    first, more = np.divmod(chosen[flat[chosen] > -np.inf], max_tokens)
+    places = zip(window.offsets[first, 0].tolist(), window.offsets[first + more, 1].tolist(), strict=True)
+    return dict(zip(places, pairs[first, more].tolist(), strict=True))
+
+
+def _merged(windows: Sequence[dict[tuple[int, int], float]], top: int) -> dict[tuple[int, int], float]:
+    """The best spans of all windows, best first; a span that two windows see keeps its better logit.
+
+    >>> _merged([{(0, 3): 1.0, (4, 8): 3.0}, {(0, 3): 2.0}], 5)
+    {(4, 8): 3.0, (0, 3): 2.0}
+    """
+    best: dict[tuple[int, int], float] = {}
+    for spans in windows:
+        for place, score in spans.items():
+            best[place] = max(score, best.get(place, -np.inf))
+    ranked = sorted(best.items(), key=lambda item: (-item[1], item[0]))
+    return dict(ranked[:top])
