@@ -5,9 +5,8 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+from unmask.data.text_lines import numbered_lines
 from unmask.errors import InputError
-from unmask.text.formats import LONGEST_ROW
-from unmask.text.streams import decode, lines
 
 
 def read_json_lines(path: Path) -> Iterator[tuple[int, dict[str, Any]]]:
@@ -19,9 +18,9 @@ def read_json_lines(path: Path) -> Iterator[tuple[int, dict[str, Any]]]:
     >>> list(read_json_lines(file))
     [(1, {'text': 'one'}), (3, {'text': 'two'})]
     """
-    for number, (offset, line) in enumerate(lines(path, longest=LONGEST_ROW), 1):
-        if not line.isspace():
-            yield number, _object(decode(path, offset, line), f"{path} line {number}")
+    for number, line in numbered_lines(path):
+        if line and not line.isspace():
+            yield number, _object(line, f"{path} line {number}")
 
 
 def _object(line: str, place: str) -> dict[str, Any]:

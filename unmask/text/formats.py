@@ -209,7 +209,7 @@ def _csv_rows(part: TextRange) -> Iterator[Piece]:
 
 
 def _parquet_pieces(part: TextRange) -> Iterator[Piece]:
-    with _open_parquet(part.path) as file:
+    with open_parquet(part.path) as file:
         groups = range(part.start, file.num_row_groups if part.stop is None else part.stop)
         if part.column not in file.schema_arrow.names:
             raise _no_column(part, file.schema_arrow.names)
@@ -221,7 +221,7 @@ def _parquet_pieces(part: TextRange) -> Iterator[Piece]:
 
 
 @contextmanager
-def _open_parquet(path: Path) -> Iterator[Any]:
+def open_parquet(path: Path) -> Iterator[Any]:
     """A parquet file, whose parts are read in any order: one that is compressed as a whole is unpacked to the disk."""
     pyarrow = pyarrow_for(path)
     from pyarrow.parquet import ParquetFile
@@ -241,7 +241,7 @@ def _open_parquet(path: Path) -> Iterator[Any]:
 def _cut_row_groups(whole: TextRange, size: int, first: int) -> list[TextRange]:
     parts: list[TextRange] = []
     start, line, filled, rows = 0, 1, 0, 0
-    with _open_parquet(whole.path) as file:
+    with open_parquet(whole.path) as file:
         for group in range(file.num_row_groups):
             about = file.metadata.row_group(group)
             filled, rows = filled + about.total_byte_size, rows + about.num_rows

@@ -1,0 +1,256 @@
+"""Labelled tables: a csv, tsv, txt, jsonl or parquet file of texts or pairs comes in, text examples go out.
+
+A layout says which columns hold what; every fault is named by its file, line and column. What fine-tuning has to know
+of labels, that dev has none which train lacks and that there is more than one, is checked here as well.
+"""
+
+import math
+from collections import Counter
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any, Literal, NamedTuple
+
+from unmask.data.examples import Reading, TextExample
+from unmask.data.table_rows import read_rows
+from unmask.errors import InputError
+from unmask.text.formats import LONE_SURROGATE
+
+LabelKind = Literal["class", "several", "value"]
+Label = str | tuple[str, ...] | float
+
+
+@dataclass(frozen=True)
+class Layout:
+    """Where a table keeps what; of several names the first that the file has counts."""
+
+    text: tuple[str, ...] = ("text", "text_a")
+    pair: tuple[str, ...] = ("text_b",)
+    label: tuple[str, ...] = ("label",)
+    id: tuple[str, ...] = ("id", "index")
+    columns: tuple[str, ...] = ()  # the columns of files that come without a header
+    label_names: Mapping[str, str] = field(default_factory=dict)  # other names for the file's labels
+    unlabelled: tuple[str, ...] = ()  # labels that mean there is none: their rows are left out
+    broken: bool = False  # rows with another number of cells are left out, as the set's own readers do
+
+
+PLAIN = Layout()
+FIELDS = {"text": "text", "text_a": "text", "text_b": "pair", "label": "label", "id": "id"}
+
+
+def read_table(
+    path: Path,
+    *,
+    columns: Mapping[str, str] | None = None,
+    labels: LabelKind = "class",
+    separator: str = "|",
+    layout: Layout = PLAIN,
+    labelled: bool = True,
+) -> Reading:
+    """The examples of a table; `columns` maps text, text_a, text_b, label or id to the names that the file uses.
+
+    Where labels are not asked for they are not read, and every row stays, so that answers keep step with the file.
+
+    >>> import tempfile
+    >>> file = Path(tempfile.mkdtemp()) / "reviews.csv"
+    >>> _ = file.write_text("review,stars\\nGood,5\\n,1\\nBad,1\\n")
+    >>> reading = read_table(file, columns={"text": "review", "label": "stars"})
+    >>> [(example.text, example.label) for example in reading.examples], reading.notes
+    ([('Good', '5'), ('Bad', '1')], ('1 empty text left out',))
+    """
+    layout = rename_columns(layout, columns or {})
+    read_label = LABELS[labels]
+    found: _Columns | None = None
+    broken: list[str] = []
+    left_out: Counter[str] = Counter()
+    examples, places = [], []
+    for place, row in read_rows(path, columns=layout.columns, broken=broken if layout.broken else None):
+        found = found or _find_columns(path, row, layout, labelled=labelled)
+        text = text_cell(place, row, found.text)
+        pair = text_cell(place, row, found.pair) if found.pair else None
+        if found.label and (is_blank(text) or (pair is not None and is_blank(pair))):
+            left_out["empty text"] += 1
+            continue
+        label: Label | None = None
+        if found.label:
+            cell = _cell(place, row, found.label)
+            if cell in layout.unlabelled:
+                left_out["row without a label"] += 1
+                continue
+            label = read_label(cell, f"{place}, column '{found.label}'", separator)
+            label = layout.label_names.get(label, label) if isinstance(label, str) else label
+        examples.append(TextExample(text, pair, label, str(row[found.id]) if found.id else ""))
+        places.append(place)
+    left_out["row with missing or extra cells"] = len(broken)
+    if not examples:
+        raise no_examples(path, "rows with a text and a label" if labelled else "rows with a text")
+    return Reading(tuple(examples), left_out_notes(left_out), tuple(places))
+
+
+def check_labels(train: Reading, dev: Reading | None = None) -> tuple[str, ...]:
+    """The classes of a training set in their order; an error if there is only one, or if dev has one that train lacks.
+
+    >>> check_labels(Reading((TextExample("a", label="10"), TextExample("b", label="9"))))
+    ('9', '10')
+    """
+    known = {label for example in train.examples for label in _classes(example)}
+    if len(known) < 2 and not any(isinstance(example.label, tuple) for example in train.examples):
+        got = f"the one label {', '.join(map(repr, known))} in all {len(train.examples)} training examples"
+        raise InputError(got, wanted="two labels or more", do="check which column holds the labels")
+    for number, example in enumerate(dev.examples if dev else ()):
+        for label in _classes(example):
+            if label not in known:
+                place = f"{dev.places[number]}: " if dev and dev.places else ""
+                got = f"{place}label {label!r}, which no training example has"
+                raise InputError(
+                    got, wanted=f"one of {shorten(order_labels(known))}", do="mend the label or add to train"
+                )
+    return order_labels(known)
+
+
+def order_labels(labels: Iterable[str]) -> tuple[str, ...]:
+    """Labels by number if they are numbers, else by name.
+
+    >>> order_labels({"10", "9"}), order_labels({"b", "a"})
+    (('9', '10'), ('a', 'b'))
+    """
+    distinct = set(labels)
+    if all(label.isascii() and label.removeprefix("-").isdigit() for label in distinct):
+        return tuple(sorted(distinct, key=int))
+    return tuple(sorted(distinct))
+
+
+def shorten(names: Iterable[str], most: int = 10) -> str:
+    """Names for a message, quoted, the first few.
+
+    >>> shorten("abc", 2)
+    "'a', 'b' and 1 more"
+    """
+    quoted = [f"'{name}'" for name in names]
+    rest = f" and {len(quoted) - most} more" if len(quoted) > most else ""
+    return ", ".join(quoted[:most]) + rest
+
+
+def rename_columns(layout: Layout, columns: Mapping[str, str]) -> Layout:
+    """The layout with the names that a user gave."""
+    for name, column in columns.items():
+        if name not in FIELDS:
+            wanted = f"one of {', '.join(FIELDS)}"
+            raise InputError(f"a column for '{name}'", wanted=wanted, do="write e.g. --columns text=review,label=stars")
+        changed: dict[str, Any] = {FIELDS[name]: (column,)}
+        layout = replace(layout, **changed)
+    return layout
+
+
+def missing_column(path: Path, found: Iterable[str], *, wanted: Iterable[str], field: str) -> InputError:
+    """What to say of a table without a column that is needed."""
+    either = " or ".join(f"'{name}'" for name in wanted)
+    do = f"name it with --columns {field}=NAME"
+    return InputError(f"{path} with columns {shorten(found, 20)}", wanted=f"a column {either}", do=do)
+
+
+def no_examples(path: Path, wanted: str) -> InputError:
+    """What to say of a file without a single example."""
+    return InputError(f"no examples in {path}", wanted=wanted)
+
+
+def left_out_notes(left_out: Mapping[str, int]) -> tuple[str, ...]:
+    """How many of what were left out, in words.
+
+    >>> left_out_notes({"empty text": 2, "broken row": 0, "row without a label": 1})
+    ('2 empty texts left out', '1 row without a label left out')
+    """
+    return tuple(f"{count} {_plural(what, count)} left out" for what, count in left_out.items() if count)
+
+
+def _plural(what: str, count: int) -> str:
+    head, blank, rest = what.partition(" with")
+    return what if count == 1 else f"{head}s{blank}{rest}"
+
+
+class _Columns(NamedTuple):
+    """The columns of one file that are read."""
+
+    text: str
+    pair: str | None
+    label: str | None
+    id: str | None
+
+
+def _find_columns(path: Path, row: Mapping[str, Any], layout: Layout, *, labelled: bool) -> _Columns:
+    text, pair, label, id = (
+        next((name for name in names if name in row), None)
+        for names in (layout.text, layout.pair, layout.label, layout.id)
+    )
+    if text is None:
+        raise missing_column(path, row, wanted=layout.text, field="text")
+    if labelled and label is None:
+        raise missing_column(path, row, wanted=layout.label, field="label")
+    return _Columns(text, pair, label if labelled else None, id)
+
+
+def _cell(place: str, row: Mapping[str, Any], column: str) -> Any:
+    try:
+        return row[column]
+    except KeyError:
+        raise InputError(f"{place} without '{column}'", wanted="the same columns in every row") from None
+
+
+def text_cell(place: str, row: Mapping[str, Any], column: str) -> str:
+    """The text in a cell; null is an empty one."""
+    value = _cell(place, row, column)
+    if value is None:
+        return ""
+    if not isinstance(value, str):
+        got = f"{place}, column '{column}': a {type(value).__name__}"
+        raise InputError(got, wanted="text in that column", do="name another with --columns text=NAME")
+    return value if value.isascii() else LONE_SURROGATE.sub("\ufffd", value)
+
+
+def is_blank(text: str) -> bool:
+    """Whether there is nothing to read."""
+    return not text or text.isspace()
+
+
+def _class_label(cell: Any, place: str, separator: str) -> str:  # noqa: ARG001  # all kinds are called alike
+    if isinstance(cell, bool) or not isinstance(cell, str | int | float) or cell != cell:
+        return _no_label(cell, place) if not isinstance(cell, bool) else str(cell).lower()
+    label = str(cell).strip()
+    return label or _no_label(cell, place)
+
+
+def _no_label(cell: Any, place: str) -> str:
+    got = "no label" if cell is None or cell == "" else f"{cell!r}"
+    raise InputError(f"{place}: {got}", wanted="a label", do="add it or leave the row out")
+
+
+def _several_labels(cell: Any, place: str, separator: str) -> tuple[str, ...]:
+    if isinstance(cell, str):
+        return tuple(label for part in cell.split(separator) if (label := part.strip()))
+    if not isinstance(cell, list | tuple):
+        wanted = f"a list of labels, or labels with '{separator}' between"
+        raise InputError(f"{place}: a {type(cell).__name__}", wanted=wanted)
+    return tuple(_class_label(label, place, separator) for label in cell)
+
+
+def _value_label(cell: Any, place: str, separator: str) -> float:  # noqa: ARG001  # all kinds are called alike
+    try:
+        value = float(cell)
+    except (TypeError, ValueError):
+        value = math.nan
+    if not math.isfinite(value):
+        raise InputError(f"{place}: {cell!r}", wanted="a number", do="mend the value or leave the row out")
+    return value
+
+
+LABELS: dict[LabelKind, Callable[[Any, str, str], Label]] = {
+    "class": _class_label,
+    "several": _several_labels,
+    "value": _value_label,
+}
+
+
+def _classes(example: TextExample) -> tuple[str, ...]:
+    if isinstance(example.label, tuple):
+        return example.label
+    return (example.label,) if isinstance(example.label, str) else ()
