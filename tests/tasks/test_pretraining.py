@@ -1,3 +1,5 @@
+from dataclasses import replace
+from itertools import pairwise
 from pathlib import Path
 
 import numpy as np
@@ -9,6 +11,7 @@ from unmask.errors import InputError
 from unmask.model.config import BertConfig
 from unmask.tasks.objectives import Learner, make_model
 from unmask.tasks.pretraining import (
+    PRECISIONS,
     Batches,
     Pretraining,
     PretrainingSettings,
@@ -30,7 +33,8 @@ def pretraining(
     folder: Path, store: Store, tokenizer: Tokenizer, settings: PretrainingSettings = SETTINGS
 ) -> Pretraining:
     config = BertConfig(vocabulary_size=tokenizer.size, width=32, layers=1, heads=2, feed_forward=64, positions=64)
-    learner = Learner(make_model(config, settings.objective, settings.seed), settings.objective)
+    model, precision = make_model(config, settings.objective, settings.seed), PRECISIONS[settings.precision]
+    learner = Learner(model, settings.objective, precision=precision)
     documents = np.arange(store.document_count)
     batches = Batches(store, documents[4:], tokenizer, settings)
     return Pretraining(
@@ -58,6 +62,31 @@ def test_stopped_and_resumed_it_is_the_same_run_bit_for_bit(tmp_path: Path, stor
     list(last.steps())
     assert torch.equal(weights(whole), weights(last))
     assert (tmp_path / "whole" / "run.jsonl").read_bytes() == (tmp_path / "parts" / "run.jsonl").read_bytes()
+
+
+def test_in_float16_overflows_are_skipped_and_resuming_is_exact_among_them(
+    tmp_path: Path, store: Store, tokenizer: Tokenizer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("unmask.training.scaling.INITIAL", 2.0**28)
+    monkeypatch.setattr("unmask.training.scaling.PATIENCE", 3)
+    settings = replace(SETTINGS, precision="float16", steps=16)
+    whole = pretraining(tmp_path / "whole", store, tokenizer, settings)
+    whole.resume()
+    steps = [standing.step for standing in whole.steps()]
+    assert steps[0].skipped
+    assert steps[1].loss_scale == steps[0].loss_scale / 2
+    assert {one.loss_scale / other.loss_scale for one, other in pairwise(steps)} == {0.5, 1.0, 2.0}
+    for stops in (2, 12):
+        part = pretraining(tmp_path / "parts", store, tokenizer, settings)
+        part.resume()
+        next(standing for standing in part.steps() if standing.step.number == stops)
+    last = pretraining(tmp_path / "parts", store, tokenizer, settings)
+    last.resume()
+    list(last.steps())
+    assert torch.equal(weights(whole), weights(last))
+    journals = [(tmp_path / name / "run.jsonl").read_text() for name in ("whole", "parts")]
+    assert journals[0] == journals[1]
+    assert '"skipped": true' in journals[0].splitlines()[0]
 
 
 @pytest.mark.parametrize("objective", ["mlm+nsp", "clm"])

@@ -58,7 +58,7 @@ def pretrain(
     optimiser: Annotated[str | None, typer.Option(help="adamw, or lamb for large batches.")] = None,
     dropout: Annotated[float | None, typer.Option(min=0.0, max=0.9, help="Dropout while training.")] = None,
     precision: Annotated[
-        str | None, typer.Option(help="Of products: float32, or bfloat16 on devices that gain.")
+        str | None, typer.Option(help="Of products: float32; bfloat16 or float16 on GPUs that gain.")
     ] = None,
     recompute: Annotated[
         bool, typer.Option("--recompute", help="Compute layers again backwards: more work, far less memory.")

@@ -28,6 +28,7 @@ from unmask.training.loop import Part, Step, train
 from unmask.training.optim import make_optimiser
 from unmask.training.pace import Pace
 from unmask.training.run import Figures, Run
+from unmask.training.scaling import LossScale
 from unmask.training.schedule import Schedule
 
 HELD_OUT_ROWS = 128  # sequences that every held-out figure is taken on
@@ -68,7 +69,7 @@ class PretrainingSettings:
     clip: float = 1.0  # the largest norm of a step's gradient, 0 for any
     dropout: float = 0.1  # while training
     held_out: float = 0.02  # share of the documents that is kept for measuring
-    precision: str = "float32"  # of the matrix products: float32, or bfloat16 where the device gains from it
+    precision: str = "float32"  # of the matrix products: float32, or bfloat16 or float16 where the device gains from it
     recompute: bool = False  # keep only each layer's input: a third more work for a fraction of the memory
     seed: int = 0  # where chance starts
 
@@ -94,7 +95,7 @@ class PretrainingSettings:
         return self.lengths[min(int(np.searchsorted(borders, share, side="right")), len(self.lengths) - 1)]
 
 
-PRECISIONS = {"float32": torch.float32, "bfloat16": torch.bfloat16}
+PRECISIONS = {"float32": torch.float32, "bfloat16": torch.bfloat16, "float16": torch.float16}
 
 # What differs from the settings' own defaults
 PRESETS: dict[str, dict[str, Any]] = {
@@ -237,6 +238,7 @@ class Pretraining:
             save_every=save_every,
             writes=processes.rank == 0,
             gather=processes.gather,
+            scale=LossScale.of(PRECISIONS[settings.precision]),
         )
         self.pace = Pace.of(settings.steps)
 
@@ -272,6 +274,7 @@ class Pretraining:
             dropout=self.settings.dropout > 0,
             gather=self.processes.gather,
             world=self.processes.world,
+            scale=self.run.scale,
         )
         for step, held_out in self.run.follow(taken, evaluate=self._examine, stop=stop):
             if deadline is not None and self.pace.is_check(step.number):

@@ -6,7 +6,7 @@ A step is a pure function of the weights, the optimiser's state, the seed and th
 import math
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import torch
@@ -15,6 +15,7 @@ from torch.optim import Optimizer
 
 from unmask.errors import InputError
 from unmask.model.dropout import Chance
+from unmask.training.scaling import LossScale
 
 
 @dataclass(frozen=True)
@@ -37,7 +38,9 @@ class Step:
     losses: Mapping[str, float]  # each loss, averaged over its labels
     figures: Mapping[str, float]  # the task's figures, averaged over the labels they count
     learning_rate: float
-    gradient_norm: float  # before clipping
+    gradient_norm: float  # before clipping; 0 where the step was skipped
+    skipped: bool = False  # float16 gradients overflowed: the weights stayed as they were
+    loss_scale: float = 1.0  # what float16 losses were multiplied by
 
 
 def train(
@@ -52,13 +55,15 @@ def train(
     dropout: bool = True,
     gather: Callable[[dict[str, float]], dict[str, float]] = dict,
     world: int = 1,
+    scale: LossScale | None = None,
 ) -> Iterator[Step]:
     """Takes the steps and yields what each did.
 
     `learner(batch, chance)` gives each loss summed over its labels, and figures to sum up (such as how many were
     right). `parts_of(step)` gives the micro-batches of a step that fall to this process. `gather` sums figures over
-    all processes.
+    all processes. `scale` is for a learner that computes in float16.
     """
+    scale = scale or LossScale()
     learner.train()
     for number in steps:
         for group in optimiser.param_groups:
@@ -71,12 +76,16 @@ def train(
                 losses, figures = learner(part.batch, Chance(seed, number, part.number) if dropout else None)
                 # this process's share of the whole batch's mean; engines average over processes, `world` undoes that
                 share = sum(loss * (world / counts[name]) for name, loss in losses.items())
-                share.backward()
+                (share * scale.factor).backward()
             totals.append({name: float(value.detach()) for name, value in {**losses, **figures}.items()})
+        scale.undo(learner.parameters())
         norm = float(clip_gradients(learner, clip))
-        step = _step(number, gather(_summed(totals)), counts, optimiser.param_groups[0]["lr"], norm)
+        rate, factor, skipped = optimiser.param_groups[0]["lr"], scale.factor, scale.skips(norm)
+        step = _step(number, gather(_summed(totals)), counts, rate, 0.0 if skipped else norm)
+        step = replace(step, skipped=skipped, loss_scale=factor)
         _check(step)
-        optimiser.step()
+        if not skipped:
+            optimiser.step()
         optimiser.zero_grad(set_to_none=True)
         yield step
 

@@ -20,6 +20,7 @@ from unmask.training.checkpoint import Checkpoint
 from unmask.training.journal import Journal
 from unmask.training.loop import Step
 from unmask.training.memory import give_back
+from unmask.training.scaling import LossScale
 
 Figures = dict[str, float]
 
@@ -34,6 +35,7 @@ class Run:
     save_every: float = 60.0  # seconds between checkpoints
     writes: bool = True  # one process of a distributed run writes, the others only compute
     gather: Callable[[Figures], Figures] = dict  # sums figures over all processes
+    scale: LossScale = field(default_factory=LossScale)  # of float16 losses
     step: int = 0  # steps taken so far
     saved: int = -1  # step of the last checkpoint
     spent: float = 0.0  # seconds of training so far, earlier sittings and steps lost to a crash included
@@ -55,6 +57,7 @@ class Run:
         found = checkpoint.latest(self.checkpoints, note)
         if found is not None:
             checkpoint.restore(found.tensors, self.model, self.optimiser)
+            self.scale.restore(found.tensors)
             self.step = self.saved = found.step
         if self.writes:
             self.folder.mkdir(parents=True, exist_ok=True)
@@ -65,7 +68,7 @@ class Run:
         """Writes a checkpoint of this moment; a full disk ends the run with the last good one kept."""
         if self.saved == self.step:
             return
-        tensors = checkpoint.collect(self.model, self.optimiser)  # by all: each may hold a part
+        tensors = checkpoint.collect(self.model, self.optimiser) | self.scale.tensors()  # by all: each may hold a part
         if self.writes:
             self._save(tensors)
         self.saved = self.step
@@ -120,6 +123,8 @@ class Run:
             "learning_rate": step.learning_rate,
             "gradient_norm": step.gradient_norm,
         }
+        if step.loss_scale != 1:
+            event |= {"loss_scale": step.loss_scale, "skipped": step.skipped}
         if held_out:
             event["held_out"] = held_out
         self.journal.append(event)
