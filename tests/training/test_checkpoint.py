@@ -44,7 +44,7 @@ def test_weights_without_a_seal_do_not_count(tmp_path: Path) -> None:
     assert found.step == 1
 
 
-@pytest.mark.parametrize("name", ["adamw", "lamb"])
+@pytest.mark.parametrize("name", ["adamw", "muon", "lamb"])
 def test_a_restored_training_goes_on_bit_for_bit(name: str) -> None:
     def fresh() -> tuple[nn.Linear, torch.optim.Optimizer]:
         torch.manual_seed(0)

@@ -32,7 +32,7 @@ def test_lamb_takes_the_step_of_the_paper() -> None:
     torch.testing.assert_close(model.weight.data, weight - 0.1 * weight.norm() / update.norm() * update)
 
 
-@pytest.mark.parametrize("name", ["adamw", "lamb"])
+@pytest.mark.parametrize("name", ["adamw", "muon", "lamb"])
 def test_both_optimisers_learn(name: str) -> None:
     torch.manual_seed(0)
     model, rows = nn.Linear(4, 1), torch.randn(64, 4)

@@ -1,11 +1,19 @@
-"""Optimisers: AdamW as torch keeps it, and LAMB (You et al., 2019) for large batches; only matrices are decayed."""
+"""Optimisers: AdamW as torch keeps it, Muon for few steps, LAMB (You et al., 2019) for large batches.
 
-from collections.abc import Callable, Iterable
+Only matrices are decayed.
+"""
+
+from collections.abc import Callable, Container, Iterable
 from typing import Any
 
 import torch
 from torch import Tensor, nn
 from torch.optim import AdamW, Optimizer
+
+from unmask.training.muon import Muon
+
+MUON_RATE = 5.0  # the learning rate of Muon's matrices, in those of AdamW's parameters
+MUON_DECAY = 0.1
 
 
 def make_optimiser(
@@ -17,16 +25,26 @@ def make_optimiser(
     epsilon: float = 1e-6,
 ) -> Optimizer:
     """An optimiser by its name; the schedule sets the learning rate before every step."""
-    return OPTIMISERS[name](parameter_groups(model, decay), betas, epsilon)
+    groups = muon_groups(model, decay) if name == "muon" else parameter_groups(model, decay)
+    return OPTIMISERS[name](groups, betas, epsilon)
 
 
-def parameter_groups(model: nn.Module, decay: float) -> list[dict[str, Any]]:
-    """Matrices are decayed, vectors (biases, norms) are not."""
-    learned = [parameter for parameter in model.parameters() if parameter.requires_grad]
+def parameter_groups(
+    model: nn.Module, decay: float, *, leave_out: Container[int] = frozenset()
+) -> list[dict[str, Any]]:
+    """Matrices are decayed, vectors (biases, norms) are not; parameters may be left out by their `id`."""
+    learned = [value for value in model.parameters() if value.requires_grad and id(value) not in leave_out]
     matrices = [parameter for parameter in learned if parameter.ndim >= 2]
     vectors = [parameter for parameter in learned if parameter.ndim < 2]
     groups = [{"params": matrices, "weight_decay": decay}, {"params": vectors, "weight_decay": 0.0}]
     return [group for group in groups if group["params"]]
+
+
+def muon_groups(model: nn.Module, decay: float) -> list[dict[str, Any]]:
+    """For Muon: the matrices inside layers are moved orthogonally, everything else as by AdamW."""
+    hidden = [value for name, value in model.named_parameters() if value.ndim == 2 and ".layers." in f".{name}"]
+    orthogonal = [{"params": hidden, "weight_decay": MUON_DECAY, "lr_scale": MUON_RATE, "orthogonal": True}]
+    return [*parameter_groups(model, decay, leave_out={id(value) for value in hidden}), *orthogonal]
 
 
 class Lamb(Optimizer):
@@ -77,5 +95,6 @@ def trust(parameter: Tensor, update: Tensor) -> Tensor:
 
 OPTIMISERS: dict[str, Callable[[list[dict[str, Any]], tuple[float, float], float], Optimizer]] = {
     "adamw": lambda groups, betas, epsilon: AdamW(groups, lr=0.0, betas=betas, eps=epsilon, fused=True),
+    "muon": lambda groups, betas, epsilon: Muon(groups, betas, epsilon),
     "lamb": lambda groups, betas, epsilon: Lamb(groups, betas=betas, eps=epsilon),
 }
