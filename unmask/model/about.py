@@ -28,7 +28,14 @@ class About:
     multi_label: bool = False  # any number of the classes may be true
     pooling: str = "mean"  # how an embedding is made of its tokens
     normalise: bool = False  # embeddings have length one
+    loss: str = ""  # what embeddings were learned by: regression or contrastive
     max_length: int | None = None  # pieces that a text is cut to, if fewer than the positions
+    features: Mapping[str, str] = field(default_factory=dict)  # layers and reader, where a frozen encoder is read
+    long_text: str = "head"  # what is read of a longer text: head, tail, head+tail or windows
+    scheme: str = ""  # how tags mark where spans begin and end, IOB1, IOB2 or BIOES; if empty, labels tell
+    context: bool = False  # a sentence is read among its neighbours in the document
+    stride: int | None = None  # pieces between the beginnings of windows that an answer is looked for in
+    longest_answer: int | None = None  # pieces
     thresholds: Mapping[str, float] = field(default_factory=dict)  # by label or purpose
     scores: Mapping[str, Any] = field(default_factory=dict)  # measured on held-out data
     provenance: Mapping[str, Any] = field(default_factory=dict)  # data hashes, settings, versions
@@ -64,7 +71,7 @@ def read_about(folder: Path, published: Mapping[str, Any], shapes: Mapping[str, 
     head = head_of(published, shapes)
     if head is None and (folder / "modules.json").is_file():
         return _read_sentence_modules(folder)
-    labelled = head in ("classes", "tokens")
+    labelled = head in ("classes", "tokens", "tags_crf")
     return About(
         head=head,
         labels=_labels(published, shapes["classifier.bias"][0]) if labelled else (),
@@ -90,7 +97,8 @@ def head_of(published: Mapping[str, Any], shapes: Mapping[str, tuple[int, ...]])
         return None
     architecture = (published.get("architectures") or [""])[0]
     if architecture in ("BertForTokenClassification", "BertForMultipleChoice"):
-        return "tokens" if architecture == "BertForTokenClassification" else "choice"
+        tagger = "tags_crf" if "crf.transitions" in shapes else "tokens"
+        return tagger if architecture == "BertForTokenClassification" else "choice"
     one_output = shapes["classifier.bias"] == (1,)
     if published.get("problem_type") == "regression" and not one_output:
         raise InputError(f"a regression of shape {list(shapes['classifier.bias'])}", wanted="one value")
@@ -99,8 +107,9 @@ def head_of(published: Mapping[str, Any], shapes: Mapping[str, tuple[int, ...]])
 
 def published_fields(about: About, outputs: int) -> dict[str, Any]:
     """What `config.json` says beside the encoder's shape."""
-    said: dict[str, Any] = {"architectures": [ARCHITECTURES[about.head]], "model_type": "bert", "dtype": "float32"}
-    if about.head in ("classes", "regression", "tokens"):
+    architecture = ARCHITECTURES[None if about.features else about.head]
+    said: dict[str, Any] = {"architectures": [architecture], "model_type": "bert", "dtype": "float32"}
+    if about.head in ("classes", "regression", "tokens", "tags_crf"):
         labels = about.labels or tuple(f"LABEL_{number}" for number in range(outputs))
         assert len(labels) == outputs, f"{len(labels)} labels for {outputs} outputs"
         said["id2label"] = {str(number): label for number, label in enumerate(labels)}
@@ -190,6 +199,7 @@ ARCHITECTURES = {
     "classes": "BertForSequenceClassification",
     "regression": "BertForSequenceClassification",
     "tokens": "BertForTokenClassification",
+    "tags_crf": "BertForTokenClassification",
     "span": "BertForQuestionAnswering",
     "choice": "BertForMultipleChoice",
 }

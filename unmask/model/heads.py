@@ -12,8 +12,10 @@ import torch.nn.functional as F
 from torch import Tensor, nn
 
 from unmask.data.ragged import Ragged
+from unmask.model.attention import Stacks
 from unmask.model.bert import Bert, Encoded, initialise
 from unmask.model.config import BertConfig
+from unmask.model.crf import Crf
 from unmask.model.dropout import Chance, drop
 from unmask.model.layers import ACTIVATIONS
 
@@ -97,6 +99,8 @@ class Classes(nn.Module):
 class Tokens(nn.Module):
     """One score for each tag and token."""
 
+    per_token = True
+
     def __init__(self, config: BertConfig, outputs: int) -> None:
         super().__init__()
         self.rate = config.dropout
@@ -107,8 +111,27 @@ class Tokens(nn.Module):
         return self.classifier(drop(encoded.hidden, self.rate, chance, HEAD_PLACE))  # type: ignore[no-any-return]
 
 
+class ChainedTokens(nn.Module):
+    """One score for each tag and token, and how well tags follow one another: a conditional random field."""
+
+    per_token = True
+
+    def __init__(self, config: BertConfig, outputs: int) -> None:
+        super().__init__()
+        self.rate = config.dropout
+        self.classifier = nn.Linear(config.width, outputs)
+        self.crf = Crf(outputs)
+
+    def forward(self, encoded: Encoded, chance: Chance | None = None) -> Tensor:
+        """A row of scores for each token; after the last token the field's own rows, which belong to all sequences."""
+        scores = self.classifier(drop(encoded.hidden, self.rate, chance, HEAD_PLACE))  # (T, K)
+        return torch.cat([scores, self.crf.rows()])  # (T + K + 2, K)
+
+
 class Span(nn.Module):
-    """How well an answer could begin (column 0) or end (column 1) at each token."""
+    """How well an answer could begin (column 0) or end (column 1) at each token; no dropout, as published."""
+
+    per_token = True
 
     def __init__(self, config: BertConfig) -> None:
         super().__init__()
@@ -140,7 +163,22 @@ class BertWithHead(nn.Module):
 
     def forward(self, batch: Ragged, **options: Any) -> Any:
         """The head's answer for a batch."""
-        return self.head(self.bert(batch), **options)
+        return self.head(self.bert(batch, keep_layers=self.reads_layers), **options)
+
+    def learn(self, batch: Ragged, chance: Chance | None) -> Any:
+        """The same while a task is learned: the encoder, and heads that have a rate for it, drop out by `chance`."""
+        encoded = self.bert(batch, chance=chance, keep_layers=self.reads_layers)
+        return self.head(encoded, chance=chance) if hasattr(self.head, "rate") else self.head(encoded)
+
+    @property
+    def per_token(self) -> bool:
+        """Whether the head speaks of tokens, not of whole sequences."""
+        return bool(getattr(self.head, "per_token", False))
+
+    @property
+    def reads_layers(self) -> bool:
+        """Whether the head reads other layers than the last."""
+        return bool(getattr(self.head, "reads_layers", False))
 
 
 def make_head(name: str, config: BertConfig, *, outputs: int = 2, pooling: str = "mean", seed: int = 0) -> nn.Module:
@@ -157,6 +195,7 @@ HEADS: dict[str, Callable[[BertConfig, int, str], nn.Module]] = {
     "classes": lambda config, outputs, _: Classes(config, outputs),
     "regression": lambda config, *_: Classes(config, 1),
     "tokens": lambda config, outputs, _: Tokens(config, outputs),
+    "tags_crf": lambda config, outputs, _: ChainedTokens(config, outputs),
     "span": lambda config, *_: Span(config),
     "choice": lambda config, *_: Classes(config, 1),
     "embedding": lambda _, __, pooling: Embedding(pooling),
@@ -165,10 +204,13 @@ HEADS: dict[str, Callable[[BertConfig, int, str], nn.Module]] = {
 
 def pool(rows: Tensor, encoded: Encoded, pooling: str) -> Tensor:
     """One vector for each sequence from one for each token, by mean, maximum or [CLS]."""  # (T, D) -> (B, D)
-    if pooling == "cls":
-        return rows[encoded.starts]
-    stacks = rows.split([count * length for count, length in encoded.stacks])
-    shaped = [part.view(count, length, -1) for part, (count, length) in zip(stacks, encoded.stacks, strict=True)]
+    return rows[encoded.starts] if pooling == "cls" else pool_stacks(rows, encoded.stacks, pooling)
+
+
+def pool_stacks(rows: Tensor, stacks: Stacks, pooling: str) -> Tensor:
+    """The same by mean or maximum, where only the lengths are known."""  # (T, D) -> (B, D)
+    parts = rows.split([count * length for count, length in stacks])
+    shaped = [part.view(count, length, -1) for part, (count, length) in zip(parts, stacks, strict=True)]
     return torch.cat([POOLINGS[pooling](part) for part in shaped])
 
 

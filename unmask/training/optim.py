@@ -12,7 +12,7 @@ from torch.optim import AdamW, Optimizer
 
 from unmask.training.muon import Muon
 
-MUON_RATE = 5.0  # the learning rate of Muon's matrices, in those of AdamW's parameters
+MUON_RATE = 4.0  # the learning rate of Muon's matrices, in those of AdamW's parameters
 MUON_DECAY = 0.1
 
 
@@ -23,9 +23,10 @@ def make_optimiser(
     decay: float = 0.01,
     betas: tuple[float, float] = (0.9, 0.999),
     epsilon: float = 1e-6,
+    groups: list[dict[str, Any]] | None = None,  # of parameters, where they are not to be the usual ones
 ) -> Optimizer:
     """An optimiser by its name; the schedule sets the learning rate before every step."""
-    groups = muon_groups(model, decay) if name == "muon" else parameter_groups(model, decay)
+    groups = groups or (muon_groups(model, decay) if name == "muon" else parameter_groups(model, decay))
     return OPTIMISERS[name](groups, betas, epsilon)
 
 

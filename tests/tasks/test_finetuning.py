@@ -1,0 +1,134 @@
+"""Fine-tuning: shuffles, resuming, the best weights, and a folder that answers as before."""
+
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+import torch
+
+from unmask.data.examples import TextExample
+from unmask.data.rows import Row
+from unmask.errors import InputError
+from unmask.model.about import About
+from unmask.model.bert import Bert
+from unmask.model.config import BertConfig
+from unmask.model.folder import open_model, save_model
+from unmask.model.heads import BertWithHead
+from unmask.model.outputs import outputs_of
+from unmask.tasks.classification import Classification
+from unmask.tasks.finetuning import ExampleBatches, FineTuning, FineTuningSettings, divided, units
+from unmask.tasks.finetuning_run import FineTuningRun, Request
+from unmask.tasks.kinds import task_of
+from unmask.text.tokenizer import Tokenizer
+from unmask.text.vocabulary import SPECIAL_PIECES
+
+GOOD, BAD = ("good", "fine", "lovely", "bright"), ("bad", "dull", "awful", "dark")
+PIECES = [*SPECIAL_PIECES, *GOOD, *BAD, "the", "day", "was", "a", "walk", "very"]
+TEXTS = [f"the {noun} was {very}{word}" for word in GOOD + BAD for noun in ("day", "walk") for very in ("", "very ")]
+ROWS = [(text, "positive" if text.split()[-1] in GOOD else "negative") for text in TEXTS]
+QUICK = {"epochs": 12, "batch_size": 8, "learning_rate": 2e-3, "dropout": 0.1}
+
+
+@pytest.fixture
+def encoder(tmp_path: Path) -> Path:
+    config = BertConfig(vocabulary_size=len(PIECES), width=32, layers=2, heads=2, feed_forward=64, positions=32)
+    save_model(tmp_path / "encoder", config, Bert(config), Tokenizer(PIECES), About())
+    return tmp_path / "encoder"
+
+
+@pytest.fixture
+def reviews(tmp_path: Path) -> Path:
+    path = tmp_path / "reviews.csv"
+    path.write_text("text,label\n" + "".join(f"{text},{label}\n" for text, label in ROWS))
+    return path
+
+
+def request(encoder: Path, reviews: Path, folder: Path, **changes: object) -> Request:
+    return Request("classify", str(encoder), reviews, folder, dev=reviews, changes={**QUICK, **changes})
+
+
+def test_every_epoch_has_every_example_once_in_another_order() -> None:
+    task = Classification(("no", "yes"))
+    rows = task.rows(
+        [TextExample(word, label="no") for word in ("good", "bad", "dull", "day", "walk")], Tokenizer(PIECES)
+    )
+    batches = ExampleBatches(rows, task, batch_size=2, seed=3)
+    assert batches.steps_an_epoch == 3
+    epochs = [[id for step in range(first, first + 3) for id in _words(batches, step)] for first in (0, 3)]
+    assert epochs[0] != epochs[1]
+    assert sorted(epochs[0]) == sorted(epochs[1]) == sorted(row.ids[1] for row in rows)
+    assert _words(batches, 4) == _words(ExampleBatches(rows, task, batch_size=2, seed=3), 4)
+
+
+def _words(batches: ExampleBatches, step: int) -> list[int]:
+    return [id for part in batches.parts(step) for id in part.batch.ragged.ids.tolist() if id > 4]
+
+
+def test_micro_batches_hold_whole_units() -> None:
+    rows = [Row([2] * 4, [0] * 4, example) for example in (0, 0, 1, 2, 2)]
+    parts = divided(units(rows, together=True), 8)
+    assert [[row.example for row in part] for part in parts] == [[0, 0], [1], [2, 2]]
+
+
+def test_a_model_learns_and_answers_the_same_after_reload(encoder: Path, reviews: Path, tmp_path: Path) -> None:
+    run = FineTuningRun(request(encoder, reviews, tmp_path / "sentiment"))
+    outcome = run.train()
+    assert outcome.score == 1.0
+    opened = open_model(tmp_path / "sentiment")
+    task = task_of(opened.about, opened.config.positions)
+    assert isinstance(task, Classification)
+    assert task.labels == ("negative", "positive")
+    examples = [TextExample("the walk was lovely"), TextExample("very awful")]
+    rows = task.rows(examples, opened.tokenizer)
+    assert isinstance(opened.model, BertWithHead)
+    answers = task.answers(examples, rows, outputs_of(opened.model, rows))
+    assert [answer.to_dict()["label"] for answer in answers] == ["positive", "negative"]
+    before = replace(task).answers(examples, rows, outputs_of(run.model, rows))
+    assert [a.to_dict() for a in answers] == [b.to_dict() for b in before]
+    assert not (tmp_path / "sentiment" / "checkpoints").exists()
+    assert opened.about.scores["accuracy"] == 1.0
+
+
+def test_a_killed_run_ends_with_the_same_weights(encoder: Path, reviews: Path, tmp_path: Path) -> None:
+    whole = FineTuningRun(request(encoder, reviews, tmp_path / "whole", epochs=3))
+    whole.train()
+    halved = FineTuningRun(request(encoder, reviews, tmp_path / "halved", epochs=3))
+    with pytest.raises(KeyboardInterrupt):
+        halved.train(stop=lambda: halved.tuning.run.step >= 7)
+    again = FineTuningRun(request(encoder, reviews, tmp_path / "halved", epochs=3))
+    again.train()
+    for name, value in whole.model.state_dict().items():
+        assert torch.equal(value, again.model.state_dict()[name]), name
+    journals = [(tmp_path / name / "run.jsonl").read_bytes() for name in ("whole", "halved")]
+    assert journals[0] == journals[1]
+
+
+def test_it_ends_when_patience_does_and_keeps_the_best(encoder: Path, reviews: Path, tmp_path: Path) -> None:
+    run = FineTuningRun(request(encoder, reviews, tmp_path / "early", epochs=40, patience=2))
+    outcome = run.train()
+    assert outcome.steps < 40 * run.tuning.batches.steps_an_epoch
+    assert outcome.score == max(run.tuning.seen)
+    assert run.tuning.seen[-3:] == sorted(run.tuning.seen[-3:], reverse=True)
+
+
+def test_without_a_dev_file_a_part_is_set_aside(encoder: Path, reviews: Path, tmp_path: Path) -> None:
+    notes: list[str] = []
+    asked = replace(request(encoder, reviews, tmp_path / "split", epochs=1), dev=None)
+    run = FineTuningRun(asked, notes.append)
+    assert len(run.training) + len(run.dev) == len(ROWS)
+    assert not {example.text for example in run.training} & {example.text for example in run.dev}
+    assert any("set aside" in note for note in notes)
+
+
+def test_another_fine_tuning_in_the_folder_is_refused(encoder: Path, reviews: Path, tmp_path: Path) -> None:
+    FineTuningRun(request(encoder, reviews, tmp_path / "model", epochs=1)).train()
+    with pytest.raises(InputError, match="epochs 1 there, 2 here"):
+        FineTuningRun(request(encoder, reviews, tmp_path / "model", epochs=2))
+
+
+def test_more_positions_than_learned_are_interpolated_and_trained(encoder: Path, reviews: Path, tmp_path: Path) -> None:
+    asked = replace(request(encoder, reviews, tmp_path / "long", epochs=1), positions=64, options={"longest": 64})
+    FineTuningRun(asked).train()
+    assert open_model(tmp_path / "long").config.positions == 64
+    with pytest.raises(InputError, match="--positions 64"):
+        FineTuningRun(replace(asked, positions=None, folder=tmp_path / "short"))

@@ -1,0 +1,110 @@
+"""The verb `finetune`: a task, a model and labelled examples in, a model that answers out, with its score."""
+
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from unmask.cli.apps import Device
+from unmask.cli.console import Answer, Console, verb
+
+Changes = dict[str, Any]
+
+
+@verb
+def finetune(
+    task: Annotated[
+        str, typer.Argument(metavar="TASK", help="classify, regress, tag, answer, choose, embed, or a preset.")
+    ],
+    train: Annotated[Path, typer.Option("--train", help="Examples to learn from: csv, tsv, jsonl, parquet …")],
+    output: Annotated[Path, typer.Option("--output", "-o", help="The folder of the new model.")],
+    model: Annotated[str, typer.Option("--model", "-m", help="The model to start from.")] = "default",
+    dev: Annotated[Path | None, typer.Option("--dev", help="Examples to measure on; a tenth of train if none.")] = None,
+    columns: Annotated[
+        str | None, typer.Option("--columns", help="Names that the file uses, such as text=review,label=stars.")
+    ] = None,
+    epochs: Annotated[float | None, typer.Option("--epochs", min=0.01, help="How often every example is seen.")] = None,
+    batch_size: Annotated[int | None, typer.Option("--batch-size", min=1, help="Examples a step.")] = None,
+    lr: Annotated[float | None, typer.Option("--lr", min=0.0, help="Peak learning rate.")] = None,
+    warmup: Annotated[float | None, typer.Option("--warmup", help="Share of the steps until the peak.")] = None,
+    dropout: Annotated[
+        float | None, typer.Option("--dropout", min=0.0, max=0.9, help="Dropout while training.")
+    ] = None,
+    patience: Annotated[
+        int | None, typer.Option("--patience", min=0, help="End after this many evaluations without gain; 0: never.")
+    ] = None,
+    evaluations: Annotated[float | None, typer.Option("--evaluations", help="Evaluations an epoch.")] = None,
+    length: Annotated[int | None, typer.Option("--length", min=8, help="Pieces that a text is cut to.")] = None,
+    long_text: Annotated[
+        str | None, typer.Option("--long-text", help="What is read of longer texts: head, tail, head+tail or windows.")
+    ] = None,
+    positions: Annotated[
+        int | None, typer.Option("--positions", help="More positions than the model has, interpolated, then trained.")
+    ] = None,
+    class_weights: Annotated[
+        bool, typer.Option("--class-weights", help="Rare classes count as much as frequent.")
+    ] = False,
+    fresh_layers: Annotated[int, typer.Option("--fresh-layers", min=0, help="Top layers that start anew.")] = 0,
+    device: Device = "cpu",
+    *,
+    console: Console,
+) -> Answer:
+    """Fine-tune a model on a task. The same command again resumes an interrupted run."""
+    from unmask.tasks.finetuning_run import FineTuningRun, Request
+
+    request = Request(
+        task=task,
+        model=model,
+        train=train,
+        folder=output,
+        dev=dev,
+        columns=parse_columns(columns),
+        changes={
+            **_given(
+                epochs=epochs,
+                batch_size=batch_size,
+                learning_rate=lr,
+                warmup=warmup,
+                dropout=dropout,
+                patience=patience,
+                evaluations=evaluations,
+            ),
+            "seed": console.seed,
+        },
+        options=_given(longest=length, long_text=long_text),
+        class_weights=class_weights,
+        positions=positions,
+        fresh_layers=fresh_layers,
+        device=device,
+    )
+    run = FineTuningRun(request, console.note)
+    with console.progress("fine-tuning", run.tuning.steps, "steps") as bar:
+        outcome = run.train(lambda standing: bar.update(standing.step.number, None, **_figures(standing)))
+    words = [
+        f"{outcome.folder}: {outcome.metric} {outcome.score:.4f} on {outcome.dev_examples:,} examples",
+        f"{outcome.steps:,} steps, {outcome.examples_per_second:,.0f} examples a second, {outcome.seconds:.0f} s",
+    ]
+    return Answer(outcome.to_dict(), "\n".join(words))
+
+
+def parse_columns(given: str | None) -> dict[str, str]:
+    """Names as the command line has them.
+
+    >>> parse_columns("text=review,label=stars")
+    {'text': 'review', 'label': 'stars'}
+    """
+    from unmask.errors import InputError
+
+    pairs = [pair.partition("=") for pair in (given or "").split(",") if pair]
+    if any(not equals or not name for name, equals, _ in pairs):
+        raise InputError(f"--columns {given}", wanted="pairs such as text=review,label=stars")
+    return {name.strip(): column.strip() for name, _, column in pairs}
+
+
+def _given(**options: Any) -> Changes:
+    return {name: value for name, value in options.items() if value is not None}
+
+
+def _figures(standing: Any) -> dict[str, str]:
+    shown = {"epoch": f"{standing.epoch:.2f}", "loss": f"{standing.step.loss:.3f}"}
+    return shown | {name: f"{value:.4f}" for name, value in (standing.scores or {}).items()}

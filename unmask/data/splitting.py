@@ -1,0 +1,39 @@
+"""A part of the examples set aside for measuring, each class in its share, the same for every run with a seed."""
+
+from collections.abc import Hashable, Sequence
+from typing import Any
+
+import numpy as np
+
+from unmask.data.chance import generator
+from unmask.errors import InputError
+
+FEWEST = 2  # examples that must be there to set one aside
+
+
+def split(
+    examples: Sequence[Any], share: float, *, seed: int = 0, by: Sequence[Hashable] | None = None
+) -> tuple[list[int], list[int]]:
+    """Numbers of the examples to learn from and of those set aside; `by` gives the class of each.
+
+    >>> split("aaaabbbb", 0.25, by="aaaabbbb")
+    ([0, 2, 3, 5, 6, 7], [1, 4])
+    """
+    if len(examples) < FEWEST:
+        raise InputError(f"{len(examples)} examples", wanted=f"at least {FEWEST}, one to measure on")
+    classes: dict[Hashable, list[int]] = {}
+    for number, group in enumerate(by if by is not None else [None] * len(examples)):
+        classes.setdefault(group, []).append(number)
+    aside: list[int] = []
+    for order, members in enumerate(classes.values()):
+        shuffled = generator(seed, order).permutation(members)
+        aside += shuffled[: _rounded(len(members) * share, seed, order)].tolist()
+    if not aside:
+        aside = [int(generator(seed, len(classes)).integers(len(examples)))]
+    return sorted(set(range(len(examples))) - set(aside)), sorted(aside)
+
+
+def _rounded(number: float, seed: int, order: int) -> int:
+    """Up or down by chance, so that many small classes together give their share too."""
+    low = int(np.floor(number))
+    return low + int(generator(seed, order, 1).random() < number - low)

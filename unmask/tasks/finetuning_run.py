@@ -1,0 +1,207 @@
+"""A fine-tuning from request to model folder: files read, model opened, task learned, scored, calibrated, saved."""
+
+import hashlib
+import json
+import shutil
+import time
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import asdict, dataclass, field, replace
+from pathlib import Path
+from typing import Any
+
+import torch
+
+from unmask.data.examples import Reading
+from unmask.data.splitting import split
+from unmask.data.tables import check_labels
+from unmask.errors import InputError
+from unmask.files import write_text
+from unmask.model.about import About
+from unmask.model.folder import open_model, save_model
+from unmask.model.outputs import outputs_of
+from unmask.model.starting_point import with_fresh_head
+from unmask.tasks.classification import Classification
+from unmask.tasks.finetuning import FineTuning, FineTuningSettings, Standing
+from unmask.tasks.kinds import find_kind
+from unmask.tasks.task import Task
+
+DEV_SHARE = 0.1  # of the training examples, where no dev file is given
+SETTINGS = "settings.json"
+OnStep = Callable[[Standing], None]
+
+
+@dataclass(frozen=True)
+class Request:
+    """What a user asks for."""
+
+    task: str
+    model: str
+    train: Path
+    folder: Path
+    dev: Path | None = None
+    columns: Mapping[str, str] = field(default_factory=dict)
+    changes: Mapping[str, Any] = field(default_factory=dict)  # of the settings
+    options: Mapping[str, Any] = field(default_factory=dict)  # of the task, such as longest and long_text
+    class_weights: bool = False
+    positions: int | None = None
+    fresh_layers: int = 0
+    device: str = "cpu"
+    save_every: float = 60.0
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What came of it."""
+
+    folder: str
+    task: str
+    metric: str
+    score: float
+    scores: Mapping[str, float]
+    examples: int  # learned from
+    dev_examples: int
+    steps: int
+    seconds: float
+    examples_per_second: float
+
+    def to_dict(self) -> dict[str, Any]:
+        """The answer as JSON has it."""
+        return asdict(self)
+
+
+class FineTuningRun:
+    """Everything of one request, ready to be trained."""
+
+    def __init__(self, request: Request, note: Callable[[str], None] = lambda _: None) -> None:
+        self.request, self.note = request, note
+        self.started = time.monotonic()
+        self.kind = find_kind(request.task)
+        self.training, self.dev, task = self._read()
+        self.opened = open_model(request.model)
+        self.task = self._fitting(task)
+        settings = FineTuningSettings(**request.changes)
+        self.settings = replace(settings, task=request.task, model=self._model_hash(), data=self._data_hash())
+        check_same_settings(request.folder, self.settings)
+        self.config, self.model = with_fresh_head(
+            self.opened,
+            self.task.head,
+            outputs=self.task.outputs,
+            dropout=self.settings.dropout,
+            positions=request.positions,
+            fresh_layers=request.fresh_layers,
+            seed=self.settings.seed,
+        )
+        self.model.to(request.device)
+        self.tuning = FineTuning(
+            request.folder,
+            self.task,
+            self.model,
+            self.opened.tokenizer,
+            self.training,
+            self.dev,
+            self.settings,
+            save_every=request.save_every,
+        )
+
+    def train(self, on_step: OnStep = lambda _: None, stop: Callable[[], bool] = lambda: False) -> Outcome:
+        """Learns what is left to learn, then measures, calibrates and saves."""
+        self.tuning.resume(self.note)
+        write_text(self.request.folder / SETTINGS, self.settings.to_json())
+        for standing in self.tuning.train(stop=stop):
+            on_step(standing)
+        return self._end()
+
+    def _read(self) -> tuple[Sequence[Any], Sequence[Any], Task]:
+        """The examples to learn from and to measure on, and the task that they make up."""
+        request = self.request
+        train = self._reading(request.train)
+        dev = self._reading(request.dev) if request.dev else None
+        options = dict(request.options)
+        if self.kind.task is Classification:
+            options["labels"] = check_labels(train, dev)
+        task = self.kind.task.learned_from(train.examples, **options)
+        if request.class_weights:
+            task = task.weighted(train.examples)
+        if dev is not None:
+            return train.examples, dev.examples, task
+        by = [str(example.label) for example in train.examples] if isinstance(task, Classification) else None
+        kept, aside = split(train.examples, DEV_SHARE, seed=request.changes.get("seed", 0), by=by)
+        self.note(f"no dev file: {len(aside):,} of {len(train.examples):,} examples are set aside to measure on")
+        return [train.examples[i] for i in kept], [train.examples[i] for i in aside], task
+
+    def _reading(self, path: Path) -> Reading:
+        reading = self.kind.read(path, columns=self.request.columns, labelled=True)
+        for line in reading.notes:
+            self.note(f"{path.name}: {line}")
+        return reading
+
+    def _fitting(self, task: Task) -> Task:
+        """The task with a length that the model has positions for; a length that was asked for is not changed."""
+        positions = self.request.positions or self.opened.config.positions
+        if task.longest <= positions:
+            return task
+        if "longest" not in self.request.options:
+            return replace(task, longest=positions)  # type: ignore[type-var]
+        raise InputError(
+            f"a length of {task.longest} pieces for a model of {positions} positions",
+            wanted=f"at most {positions}",
+            do=f"lower --length, or give --positions {task.longest}",
+        )
+
+    def _model_hash(self) -> str:
+        digest = hashlib.sha256()
+        for name, tensor in self.opened.model.state_dict().items():
+            digest.update(name.encode())
+            digest.update(tensor.contiguous().view(torch.uint8).numpy().data)
+        return digest.hexdigest()
+
+    def _data_hash(self) -> str:
+        return hashlib.sha256(repr((self.training, self.dev, self.task)).encode()).hexdigest()
+
+    def _end(self) -> Outcome:
+        tuning, request = self.tuning, self.request
+        outputs = outputs_of(self.model, tuning.dev_rows)
+        task = self.task.calibrated(self.dev, tuning.dev_rows, outputs)
+        scores = task.scores(self.dev, task.answers(self.dev, tuning.dev_rows, outputs))
+        seen = tuning.run.step * self.settings.batch_size
+        outcome = Outcome(
+            folder=str(request.folder),
+            task=request.task,
+            metric=task.metric,
+            score=scores[task.metric],
+            scores=scores,
+            examples=len(self.training),
+            dev_examples=len(self.dev),
+            steps=tuning.run.step,
+            seconds=round(tuning.run.spent, 3),
+            examples_per_second=round(seen / max(tuning.run.spent, 1e-9), 1),
+        )
+        provenance = {
+            "start": request.model,
+            "train": request.train.name,
+            "dev": request.dev.name if request.dev else f"{DEV_SHARE:.0%} of train",
+            "settings": asdict(self.settings),
+            "torch": torch.__version__,
+        }
+        about = About(head=task.head, task=request.task, scores=scores, provenance=provenance, **task.about)
+        save_model(request.folder, self.config, self.model.cpu(), self.opened.tokenizer, about)
+        shutil.rmtree(tuning.run.checkpoints, ignore_errors=True)
+        tuning.best_path.unlink(missing_ok=True)
+        return outcome
+
+
+def check_same_settings(folder: Path, settings: FineTuningSettings) -> None:
+    """Refuses a folder in which another fine-tuning was begun, and names what differs."""
+    path = folder / SETTINGS
+    if not path.exists():
+        return
+    before = json.loads(path.read_text(encoding="utf-8"))
+    here = asdict(settings)
+    differing = [name for name in here if before.get(name) != here[name]]
+    changed = [f"{name} {before.get(name)!r} there, {here[name]!r} here" for name in differing]
+    if changed:
+        raise InputError(
+            f"{folder}, a fine-tuning with other settings: {', '.join(changed)}",
+            wanted="the same settings to resume it",
+            do="give them again, or choose another folder with -o",
+        )
