@@ -128,6 +128,14 @@ def test_bad_requests_are_refused_in_words(
         finish(request)
 
 
+def test_time_that_passed_before_the_run_is_part_of_its_budget(tmp_path: Path, text_file: Path) -> None:
+    request = replace(request_for(tmp_path / "run", text_file), budget=1000.0)
+    with pytest.raises(InputError, match="a budget with -?[0-9]+ s for training"):
+        PretrainingRun(request, waited=990.0)
+    assert PretrainingRun(request).settings.steps > 100
+    assert not (tmp_path / "run" / "curve.png").exists()
+
+
 def test_one_document_cannot_teach_next_sentences(tmp_path: Path) -> None:
     (tmp_path / "one.txt").write_text("A cat sleeps.\nA dog barks.\nIt rains.\n", encoding="utf-8")
     with pytest.raises(InputError, match="another document"):

@@ -92,6 +92,7 @@ def pretrain(
 ) -> Answer | None:
     """Pretrain a BERT from raw text. The same command again resumes it, to the very same model."""
     from unmask.tasks.pretraining_run import PretrainingRun, Request
+    from unmask.training.clock import process_age
     from unmask.training.distributed import joined
 
     changes = {
@@ -140,7 +141,7 @@ def pretrain(
         if processes.rank:
             console = replace(console, quiet=True)  # the first process speaks for all
         with console.progress("tokenising", unit="bytes") as reading:
-            run = PretrainingRun(request, console.note, reading.update, processes)
+            run = PretrainingRun(request, console.note, reading.update, processes, waited=process_age())
         with stoppable() as stop, console.progress("pretraining", unit="steps") as progress:
 
             def watch(standing: "Standing") -> None:

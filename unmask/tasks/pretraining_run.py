@@ -5,9 +5,10 @@ In: what was asked for (`Request`). Out: the folder of a BERT with its curve and
 
 import hashlib
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
 
 import numpy as np
@@ -47,7 +48,7 @@ from unmask.training.loop import Part
 from unmask.training.memory import free_bytes
 
 Note = Callable[[str], None]
-ENDING = 0.02  # share of a budget left for the last figures, the curve and saving
+ENDING = 0.01  # share of a budget left for saving, beside the ending that is tried out before the first step
 
 
 @dataclass(frozen=True)
@@ -106,8 +107,12 @@ class PretrainingRun:
         note: Note = lambda _: None,
         on_reading: OnProgress | None = None,
         processes: Processes = ALONE,
+        *,
+        waited: float = 0.0,
     ) -> None:
-        self.request, self.processes, self.started = request, processes, time.monotonic()
+        """`waited` is how much of a budget was spent before, such as on loading torch."""
+        self.request, self.processes, self.started = request, processes, time.monotonic() - waited
+        self.ending = (request.budget or 0.0) * ENDING
         settings = settings_of(request)
         check_device(request.device)
         with processes.first_alone():
@@ -120,6 +125,8 @@ class PretrainingRun:
                 column=request.column,
             )
             self.corpus = _corpus(request, settings, on_reading, start, processes)
+        # by the first process, which draws it; before the training, so that a large text does not delay the end
+        self.unigram_loss = 0.0 if processes.rank else unigram_loss(self.corpus.store, self.corpus.tokenizer.size)
         self.config = start.shape(
             configure(request.size, self.corpus.tokenizer, settings), longest=max(settings.lengths)
         )
@@ -150,7 +157,7 @@ class PretrainingRun:
         deadline = None
         if self.request.budget is not None:
             waited = time.monotonic() - self.started  # for reading and measuring: part of the budget
-            deadline = self.request.budget * (1 - ENDING) - (waited if self.pretraining.run.step == 0 else 0)
+            deadline = self.request.budget - self.ending - (waited if self.pretraining.run.step == 0 else 0)
         for standing in self.pretraining.steps(deadline=deadline, stop=stop):
             watch(standing)
         model, after = self._whole_model(), self._losses()
@@ -212,9 +219,22 @@ class PretrainingRun:
             return settings
         if saved.exists():
             return replace(settings, steps=PretrainingSettings.from_json(saved.read_text(encoding="utf-8")).steps)
-        each = seconds_a_step(self._made(settings))
-        left = self.processes.agree(self.request.budget * (1 - ENDING) - (time.monotonic() - self.started))
+        trial = self._made(settings)
+        each = seconds_a_step(trial)
+        self.ending += self._try_the_ending(trial)
+        left = self.processes.agree(self.request.budget - self.ending - (time.monotonic() - self.started))
         return replace(settings, steps=steps_in(left, each))
+
+    def _try_the_ending(self, trial: Pretraining) -> float:
+        """How long the end will take: the last figures, the curve; saving and leaving take about as long again."""
+        with TemporaryDirectory() as folder:
+            picture, lines = Path(folder) / "curve.png", {"training": ((0, 1), (1.0, 0.0))}
+            draw_curve(picture, lines, 0.0)  # the first time loads the library
+            started = time.monotonic()
+            if trial.examination:
+                examine(trial.learner, trial.examination)
+            draw_curve(picture, lines, 0.0)
+        return 2 * (time.monotonic() - started)
 
     def _whole_model(self) -> BertWithHead:
         """The model with all its weights; every process takes part, as each may hold a share of them."""
@@ -226,9 +246,8 @@ class PretrainingRun:
         return model
 
     def _end(self, model: BertWithHead, after: dict[str, float]) -> Outcome:
-        run, settings, corpus = self.pretraining.run, self.settings, self.corpus
+        run = self.pretraining.run
         events = list(run.journal.events())
-        line = unigram_loss(corpus.store, corpus.tokenizer.size)
         figures = final_figures(events)
         outcome = Outcome(
             folder=str(run.folder),
@@ -240,14 +259,13 @@ class PretrainingRun:
             mlm_loss=figures.get("mlm_loss"),
             mlm_accuracy=figures.get("mlm_accuracy"),
             nsp_accuracy=figures.get("nsp_accuracy"),
-            unigram_loss=line,
+            unigram_loss=self.unigram_loss,
             before=self.before or None,
             after=after or None,
             examples=self._examples(model),
         )
-        name = settings.objective.split("+")[0]
-        drawn = curve.curves(events, f"{name}_loss")
-        curve.draw(run.folder / "curve.png", drawn, label="masked-word loss (nats)", levels={"unigram entropy": line})
+        lines = curve.curves(events, f"{self.settings.objective.split('+')[0]}_loss")
+        draw_curve(run.folder / "curve.png", lines, self.unigram_loss)
         self._save(model, outcome)
         return outcome
 
@@ -305,6 +323,11 @@ def check_device(device: str) -> None:
     except (RuntimeError, AssertionError, NotImplementedError) as error:
         reason = str(error).splitlines()[0]
         raise InputError(f"device {device!r}: {reason}", wanted="cpu, or a device that is here") from None
+
+
+def draw_curve(path: Path, lines: Mapping[str, curve.Curve], unigrams: float) -> None:
+    """The run's curve, with the line that a model which has only learned frequencies sits on."""
+    curve.draw(path, lines, label="masked-word loss (nats)", levels={"unigram entropy": unigrams})
 
 
 def final_figures(events: list[dict[str, Any]]) -> dict[str, float]:

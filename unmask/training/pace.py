@@ -11,7 +11,8 @@ from pathlib import Path
 
 from unmask.files import write_text
 
-CHECKED_AT = (0.02, 0.1, 0.25, 0.5, 0.75, 0.9, 0.97)  # shares of the schedule after which the speed is measured again
+# shares of the schedule after which the speed is measured again
+CHECKED_AT = (0.02, 0.1, 0.25, 0.5, 0.75, 0.9, 0.97, 0.99)
 
 
 @dataclass(frozen=True)
