@@ -193,4 +193,5 @@ def test_evaluate_refuses_other_files(unmask: Command, folder: str, tmp_path: Pa
 
 def test_an_unknown_bench_is_refused(unmask: Command) -> None:
     status, _, err = unmask("bench", "lunch")
-    assert (status, err) == (2, "unmask: got bench lunch; wanted start or pretrain; choose one of them\n")
+    assert status == 2
+    assert "lunch" in err

@@ -6,24 +6,26 @@ from typing import Any
 
 import typer
 
-from unmask.cli import apps, bench, doctor, evaluate, folders, prepare, pretrain, vocab
+from unmask.cli import apps, bench, doctor, evaluate, finetune, folders, prepare, pretrain, tag, vocab
 from unmask.cli.extras import missing_extra
 from unmask.errors import InputError
 
 VERBS: dict[str, Callable[..., Any]] = {
     "prepare": prepare.prepare,
     "pretrain": pretrain.pretrain,
+    "finetune": finetune.finetune,
     "doctor": doctor.doctor,
     "fill": apps.fill,
     "score": apps.score,
     "next": apps.next_sentence,
     "features": apps.features,
+    "tag": tag.tag,
     "evaluate": evaluate.evaluate,
-    "bench": bench.bench,
     "convert": folders.convert,
     "info": folders.info,
 }
 GROUPS: dict[str, dict[str, Callable[..., Any]]] = {
+    "bench": {"start": bench.start, "pretrain": bench.pretrain, "learning": bench.learning},
     "vocab": {"learn": vocab.learn, "check": vocab.check},
 }
 
@@ -48,7 +50,10 @@ def build() -> typer.Typer:
     return app
 
 
-GROUP_HELP = {"vocab": "Learn a WordPiece vocabulary, or check one against text."}
+GROUP_HELP = {
+    "bench": "Measure this machine, in turns with another library.",
+    "vocab": "Learn a WordPiece vocabulary, or check one against text.",
+}
 
 
 def main() -> None:

@@ -1,16 +1,19 @@
-"""The verb `bench`: this machine's figures, measured in turns with another library's where one is named."""
+"""The verbs `bench …`: this machine's figures, measured in turns with another library's where one is named."""
 
-from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from enum import StrEnum
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from unmask.cli.console import Answer, Console, verb
+from unmask.cli.pretrain import parse_duration
 from unmask.errors import InputError
+
+if TYPE_CHECKING:
+    from unmask.lab.learning_runs import Course, Point
 
 
 class Rival(StrEnum):
@@ -19,46 +22,30 @@ class Rival(StrEnum):
     transformers = "transformers"
 
 
+class Clock(StrEnum):
+    """What a budget is counted on."""
+
+    wall = "wall"
+    cpu = "cpu"
+
+
+Against = Annotated[Rival | None, typer.Option("--against", help="Measure this library too, in turns.")]
+Size = Annotated[str, typer.Option("--size", help="The size of model to measure with.")]
+Rounds = Annotated[int, typer.Option("--rounds", min=1, help="How often; the answer is the median.")]
+
+
 @verb
-def bench(
-    what: Annotated[
-        str, typer.Argument(metavar="WHAT", help="start: a fresh process to its first answer; pretrain: steps.")
-    ],
-    against: Annotated[Rival | None, typer.Option("--against", help="Measure this library too, in turns.")] = None,
-    size: Annotated[str, typer.Option("--size", help="The size of model to measure with.")] = "base",
-    rounds: Annotated[int, typer.Option("--rounds", min=1, help="How often; the answer is the median.")] = 5,
-    text: Annotated[Path | None, typer.Option("--text", help="To pretrain on; Python's documentation if none.")] = None,
-    dropout: Annotated[float, typer.Option("--dropout", min=0.0, max=0.9, help="While pretraining, both sides.")] = 0.1,
-    *,
-    console: Console,
-) -> Answer:
-    """Measure this machine: ours, theirs and the ratio ours / theirs."""
-    if what not in WHAT:
-        raise InputError(f"bench {what}", wanted=" or ".join(WHAT), do="choose one of them")
-    return WHAT[what](Bench(against is Rival.transformers, size, rounds, text, dropout), console)
-
-
-@dataclass(frozen=True)
-class Bench:
-    """What was asked for."""
-
-    against_transformers: bool
-    size: str
-    rounds: int
-    text: Path | None
-    dropout: float
-
-
-def _start(asked: Bench, console: Console) -> Answer:
+def start(against: Against = None, size: Size = "base", rounds: Rounds = 5, *, console: Console) -> Answer:
+    """A fresh process to its first answer: seconds of ours, of theirs, and the ratio ours / theirs."""
     from unmask.lab.bench_start import make_folder, measure_starts
 
     with TemporaryDirectory() as temporary:
-        folder = Path(temporary) / asked.size
-        console.note(f"making a {asked.size} model with random weights")
-        make_folder(folder, asked.size)
-        console.note(f"{asked.rounds + 1} rounds of fresh processes, the first not counted")
-        starts = measure_starts(folder, rounds=asked.rounds, against_transformers=asked.against_transformers)
-    fields = starts.to_dict() | {"size": asked.size}
+        folder = Path(temporary) / size
+        console.note(f"making a {size} model with random weights")
+        make_folder(folder, size)
+        console.note(f"{rounds + 1} rounds of fresh processes, the first not counted")
+        starts = measure_starts(folder, rounds=rounds, against_transformers=against is not None)
+    fields = starts.to_dict() | {"size": size}
     cpu = fields["cpu_seconds"]
     lines = [
         f"unmask --help   {fields['help']:.2f} s, {cpu['help']:.2f} s of the processor",
@@ -70,20 +57,28 @@ def _start(asked: Bench, console: Console) -> Answer:
     return Answer(fields, "\n".join(lines))
 
 
-def _pretrain(asked: Bench, console: Console) -> Answer:
+@verb
+def pretrain(
+    against: Against = None,
+    size: Size = "base",
+    rounds: Rounds = 5,
+    text: Annotated[Path | None, typer.Option("--text", help="To pretrain on; Python's documentation if none.")] = None,
+    dropout: Annotated[float, typer.Option("--dropout", min=0.0, max=0.9, help="While pretraining, both sides.")] = 0.1,
+    *,
+    console: Console,
+) -> Answer:
+    """Steps of pretraining: useful pieces a second of ours, of theirs, and the ratio ours / theirs."""
     from unmask.lab.bench_pretrain import make_trial, measure_memory, measure_pretraining
 
     with TemporaryDirectory() as temporary:
         folder = Path(temporary)
         console.note("preparing text")
-        trial = make_trial(asked.size, asked.dropout, asked.text, folder)
-        console.note(f"{asked.rounds + 1} rounds of steps in turns, the first not counted")
-        speeds = measure_pretraining(trial, rounds=asked.rounds, against_transformers=asked.against_transformers)
-        if asked.against_transformers:
+        trial = make_trial(size, dropout, text, folder)
+        console.note(f"{rounds + 1} rounds of steps in turns, the first not counted")
+        speeds = measure_pretraining(trial, rounds=rounds, against_transformers=against is not None)
+        if against is not None:
             console.note("memory of a step, each side in a process of its own")
-            ours, theirs = (
-                measure_memory(side, asked.size, asked.dropout, asked.text, folder) for side in ("ours", "theirs")
-            )
+            ours, theirs = (measure_memory(side, size, dropout, text, folder) for side in ("ours", "theirs"))
             speeds = replace(speeds, our_memory=ours, their_memory=theirs)
     fields = speeds.to_dict()
     lines = [f"ours {fields['ours']:,.0f} pieces a second"]
@@ -94,4 +89,64 @@ def _pretrain(asked: Bench, console: Console) -> Answer:
     return Answer(fields, "\n".join(lines))
 
 
-WHAT: dict[str, Callable[[Bench, Console], Answer]] = {"start": _start, "pretrain": _pretrain}
+@verb
+def learning(
+    text: Annotated[Path, typer.Option("--text", metavar="TEXT|STORE", help="To pretrain on.")],
+    output: Annotated[Path, typer.Option("--output", "-o", help="Runs and picture; a finished run is not made again.")],
+    against: Against = None,
+    size: Size = "mini",
+    budget: Annotated[str, typer.Option("--budget", help="Time for each run, such as 90s or 20m.")] = "20m",
+    lr_ours: Annotated[
+        str, typer.Option("--lr-ours", help="Learning rates of our runs; '' for none.")
+    ] = "5e-4,1e-3,2e-3",
+    lr_theirs: Annotated[
+        str, typer.Option("--lr-theirs", help="Learning rates of their runs; '' for none.")
+    ] = "1e-4,3e-4,1e-3",
+    clock: Annotated[
+        Clock, typer.Option("--clock", help="What the budget counts; cpu is fair to one thread on a busy machine.")
+    ] = Clock.wall,
+    core: Annotated[
+        list[int] | None, typer.Option("--core", min=0, help="Stay on this core; with several, a run on each at once.")
+    ] = None,
+    *,
+    console: Console,
+) -> Answer:
+    """Time to the same held-out loss: when ours passes what a plain transformers script ends with."""
+    from unmask.lab.bench_learning import collect, courses, draw, find_store, name_of, run_missing
+    from unmask.lab.learning_runs import Course
+
+    seconds = parse_duration(budget)
+    rates = {"ours": _rates("--lr-ours", lr_ours)}
+    if against is not None:
+        rates["theirs"] = _rates("--lr-theirs", lr_theirs)
+    store = find_store(text, output)
+    alike = Course("", 0.0, str(store), size, seconds, clock.value, console.threads or 1, console.seed)
+
+    def watch(course: "Course", point: "Point") -> None:
+        console.note(f"{name_of(course)}: step {point.step:,}, {point.seconds:,.0f} s, held-out loss {point.loss:.3f}")
+
+    run_missing(courses(rates, alike), output, cores=core or [], watch=watch)
+    found = collect(output)
+    draw(output / "learning.png", found)
+    fields = found.to_dict()
+    return Answer(fields | {"picture": str(output / "learning.png")}, _learning_in_words(fields, output))
+
+
+def _rates(flag: str, text: str) -> list[float]:
+    try:
+        rates = [float(part) for part in text.split(",") if part.strip()]
+    except ValueError:
+        rates = [0.0]
+    if not all(0 < rate < 1 for rate in rates):
+        raise InputError(f"{flag} {text}", wanted="learning rates with commas between, such as 5e-4,1e-3")
+    return rates
+
+
+def _learning_in_words(fields: dict[str, Any], folder: Path) -> str:
+    lines = [f"a model that knows only how frequent words are: {fields['unigram_loss']:.2f} nats"]
+    for side, name in (("our", "ours"), ("their", "transformers")):
+        if fields[f"{side}_loss"] is not None:
+            lines.append(f"{name}: {fields[f'{side}_loss']:.3f} with learning rate {fields[f'{side}_learning_rate']:g}")
+    if fields["ratio"] is not None:
+        lines.append(f"ours is there after {fields['ours']:,.0f} of {fields['theirs']:,.0f} s: {fields['ratio']:.3f}")
+    return "\n".join([*lines, f"picture: {folder / 'learning.png'}"])

@@ -135,33 +135,52 @@ def our_steps(trial: Trial) -> TakeStep:
 def their_steps(trial: Trial) -> TakeStep:
     """A plain loop as people write it: collator, BertForPreTraining with sdpa, torch's AdamW."""
     import torch
-    import transformers as theirs
 
-    model_config = trial.learner.model.bert.config
-    published = dict(model_config.to_published(), attn_implementation="sdpa")
-    model: Any = theirs.BertForPreTraining(theirs.BertConfig(**published))
-    weights = to_published(trial.learner.model.state_dict(), model_config, "pretraining")
-    model.load_state_dict(weights, strict=False)
+    config = trial.learner.model.bert.config
+    model = their_model(config)
+    model.load_state_dict(to_published(trial.learner.model.state_dict(), config, "pretraining"), strict=False)
     model.tie_weights()
     model.train()
-    with TemporaryDirectory() as folder:
-        trial.tokenizer.save(Path(folder))
-        tokenizer = theirs.AutoTokenizer.from_pretrained(folder)
-    collate = theirs.DataCollatorForLanguageModeling(tokenizer, mlm_probability=trial.settings.mask_rate)
+    collate = their_collator(trial.tokenizer, trial.settings.mask_rate)
     optimiser = torch.optim.AdamW(model.parameters(), lr=1e-4)
     drawn = {number: rows_of(_drawn(trial, number)) for number in range(64)}
 
     def take(number: int) -> int:
         rows = drawn[number % len(drawn)]
-        loss = model(**collate(rows)).loss
-        loss.backward()
-        torch.nn.utils.clip_grad_norm_(model.parameters(), 1.0)
-        optimiser.step()
-        optimiser.zero_grad()
-        loss.item()
+        their_learning(model, optimiser, collate(rows))
         return sum(len(row["input_ids"]) for row in rows)
 
     return take
+
+
+def their_model(config: BertConfig) -> Any:
+    """Their BertForPreTraining of our shape, with fresh weights of its own."""
+    import transformers
+
+    published = dict(config.to_published(), attn_implementation="sdpa")
+    return transformers.BertForPreTraining(transformers.BertConfig(**published))
+
+
+def their_collator(tokenizer: Tokenizer, mask_rate: float) -> Callable[[list[dict[str, Any]]], dict[str, Any]]:
+    """Their masking of rows, padded to the longest."""
+    import transformers
+
+    with TemporaryDirectory() as folder:
+        tokenizer.save(Path(folder))
+        same = transformers.AutoTokenizer.from_pretrained(folder)
+    return transformers.DataCollatorForLanguageModeling(same, mlm_probability=mask_rate)
+
+
+def their_learning(model: Any, optimiser: Any, batch: dict[str, Any]) -> None:
+    """One step of a plain script, gradients clipped as their Trainer does."""
+    import torch
+
+    loss = model(**batch).loss
+    loss.backward()
+    torch.nn.utils.clip_grad_norm_(model.parameters(), 1.0)
+    optimiser.step()
+    optimiser.zero_grad()
+    loss.item()
 
 
 def rows_of(examples: Examples) -> list[dict[str, Any]]:
