@@ -1,0 +1,149 @@
+"""Questions on contexts: SQuAD 1.1 and 2.0, DRCD and CMRC 2018 files come in, question examples go out.
+
+Offsets are checked: an answer that does not stand at its own is looked for nearby, since published files have such
+(CMRC 2018 by a character or two). Faults are named by the file and the path inside: data[3].paragraphs[1].qas[0].
+"""
+
+import re
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+from unmask.data.examples import GivenAnswer, QuestionExample, Reading
+from unmask.data.json_file import read_json
+from unmask.data.tables import no_examples
+from unmask.errors import InputError
+from unmask.text.formats import LONE_SURROGATE
+
+NEAR = 100  # characters within which a displaced answer is surely the one that was meant
+NOT_FOUND = -1
+
+
+def read_questions(path: Path, *, labelled: bool = True, keep_unfound: bool = False) -> Reading:
+    """The questions of a file.
+
+    An answer that does not stand in its context cannot be learned from and is left out, and its question if it has no
+    other; `keep_unfound` keeps it for scoring, where the text is enough, with the start -1.
+
+    >>> import json, tempfile
+    >>> file = Path(tempfile.mkdtemp()) / "train.json"
+    >>> question = {"id": "q1", "question": "Who sang?", "answers": [{"text": "Ann", "answer_start": 1}]}
+    >>> _ = file.write_text(json.dumps({"data": [{"paragraphs": [{"context": "Ann sang.", "qas": [question]}]}]}))
+    >>> reading = read_questions(file)
+    >>> reading.examples[0].answers, reading.notes[0][:26]
+    ((GivenAnswer(text='Ann', start=0),), '1 answer moved to where it')
+    """
+    examples, places = [], []
+    moved: list[str] = []
+    unfound: list[str] = []
+    left_out = 0
+    for place, context, entry in _entries(path):
+        answers = None
+        if labelled and (given := _given_answers(place, entry)) is not None:
+            answers = tuple(GivenAnswer(text, locate(context, text, start)) for text, start in given)
+            lost = [answer for answer in answers if answer.start == NOT_FOUND]
+            unfound += [place] * len(lost)
+            pairs = zip(answers, given, strict=True)
+            moved += [
+                place for answer, (_, start) in pairs if answer.start not in (start, NOT_FOUND) and start is not None
+            ]
+            if lost and not keep_unfound:
+                answers = tuple(answer for answer in answers if answer.start != NOT_FOUND)
+                if not answers:
+                    left_out += 1
+                    continue
+        question = _text(place, entry, "question", "query_text")
+        examples.append(QuestionExample(question, context, answers, str(entry.get("id", entry.get("query_id", "")))))
+        places.append(place)
+    if not examples:
+        raise no_examples(path, "questions with answers" if labelled else "questions")
+    notes = [*_note(moved, "moved to where they stand"), *_note(unfound, "not found in their context")]
+    return Reading(tuple(examples), (*notes, *([f"{left_out} questions left out"] if left_out else [])), tuple(places))
+
+
+def locate(context: str, answer: str, start: int | None) -> int:
+    """Where an answer stands: at its start, else at the occurrence nearest to it, else nowhere (-1).
+
+    >>> locate("a rose is a rose", "rose", 11), locate("a rose is a rose", "rose", None), locate("a rose", "lily", 0)
+    (12, 2, -1)
+    """
+    if start is None:
+        return context.find(answer)
+    if context.startswith(answer, start):
+        return start
+    # a lookahead finds occurrences that overlap, too
+    found = (match.start() for match in re.finditer(f"(?={re.escape(answer)})", context))
+    nearest = min(found, key=lambda place: abs(place - start), default=None)
+    return nearest if nearest is not None and abs(nearest - start) <= NEAR else NOT_FOUND
+
+
+def _entries(path: Path) -> Iterator[tuple[str, str, Mapping[str, Any]]]:
+    """Each question with its place and its context; CMRC's own layout has no paragraphs, or no `data` around all."""
+    whole = read_json(path)
+    articles = whole if isinstance(whole, list) else _list(f"{path}", whole, "data")
+    inside = f"{path} " if articles is whole else f"{path} data"
+    for article_number, article in enumerate(articles):
+        place = f"{inside}[{article_number}]"
+        if isinstance(article, dict) and "context_text" in article:
+            paragraphs = [(place, article)]
+        else:
+            listed = enumerate(_list(place, article, "paragraphs"))
+            paragraphs = [(f"{place}.paragraphs[{number}]", paragraph) for number, paragraph in listed]
+        for paragraph_place, paragraph in paragraphs:
+            questions = _list(paragraph_place, paragraph, "qas")
+            context = _text(paragraph_place, paragraph, "context", "context_text")
+            for number, question in enumerate(questions):
+                yield f"{paragraph_place}.qas[{number}]", context, _object(f"{paragraph_place}.qas[{number}]", question)
+
+
+def _given_answers(place: str, entry: Mapping[str, Any]) -> list[tuple[str, int | None]] | None:
+    """Texts and starts as the file has them; None where it has no answers at all."""
+    if entry.get("is_impossible") is True:
+        return []
+    if "answers" not in entry:
+        return None
+    return [
+        _given_answer(f"{place}.answers[{number}]", answer)
+        for number, answer in enumerate(_list(place, entry, "answers"))
+    ]
+
+
+def _given_answer(place: str, answer: Any) -> tuple[str, int | None]:
+    if isinstance(answer, str):  # CMRC's own layout
+        return _text(place, {"text": answer}, "text"), None
+    entry = _object(place, answer)
+    start = entry.get("answer_start")
+    if not isinstance(start, int | None) or isinstance(start, bool):
+        raise InputError(f"{place}.answer_start: {start!r}", wanted="the number of a character")
+    text = _text(place, entry, "text")
+    if not text:
+        raise InputError(f"{place}: an empty answer", wanted="a text from the context, or is_impossible for none")
+    return text, start
+
+
+def _object(place: str, value: Any) -> Mapping[str, Any]:
+    if not isinstance(value, dict):
+        raise InputError(f"{place}: a {type(value).__name__}", wanted="an object, as SQuAD's files have there")
+    return value
+
+
+def _list(place: str, value: Any, key: str) -> list[Any]:
+    found = _object(place, value).get(key)
+    if not isinstance(found, list):
+        raise InputError(f"{place} without a list '{key}'", wanted="the layout of SQuAD's files")
+    return found
+
+
+def _text(place: str, entry: Mapping[str, Any], *names: str) -> str:
+    found = next((entry[name] for name in names if name in entry), None)
+    if not isinstance(found, str):
+        raise InputError(f"{place} without a text '{names[0]}'", wanted="the layout of SQuAD's files")
+    return LONE_SURROGATE.sub("\ufffd", found)
+
+
+def _note(places: list[str], what: str) -> list[str]:
+    if not places:
+        return []
+    if len(places) == 1:
+        what = what.replace("they stand", "it stands").replace("their", "its")
+    return [f"{len(places)} {'answer' if len(places) == 1 else 'answers'} {what} (first: {places[0]})"]

@@ -1,0 +1,134 @@
+"""Chinese data sets: sentiment, pairs, news, inference, reading, entities and multiple choice.
+
+Recipes and the figures for Google's Chinese BERT-base are those of Chinese-BERT-wwm (Cui et al. 2019) and CLUE (Xu et
+al. 2020). Files of CLUE (json) and those in common use (tab-separated, with or without a header) are both read.
+"""
+
+from dataclasses import replace
+from functools import partial
+
+from unmask.data.choices import read_c3
+from unmask.data.questions import read_questions
+from unmask.data.tables import Layout, read_table
+from unmask.data.tagged import read_tagged
+from unmask.tasks.preset import BINARY, INFERENCE, PARTS, SENTENCES, Preset, Recipe
+
+WWM = "Cui et al. 2019, BERT-base Chinese, best of ten"
+CLUE = "Xu et al. 2020 (CLUE), BERT-base Chinese"
+NEWS = (
+    "news_story news_culture news_entertainment news_sports news_finance news_house news_car news_edu news_tech "
+    "news_military news_travel news_world news_stock news_agriculture news_game"
+)
+MATCHING = Layout(text=("text_a", "sentence1"), pair=("text_b", "sentence2"), columns=("text_a", "text_b", "label"))
+
+CHINESE: dict[str, Preset] = {
+    "chnsenticorp": Preset(
+        "classify",
+        "chnsenticorp",
+        {part: (f"{part}.tsv",) for part in PARTS},
+        partial(read_table, layout=Layout(text=("text_a", "text"))),
+        ("accuracy",),
+        BINARY,
+        language="zh",
+        recipe=Recipe((2e-5,), batch_size=64, length=256),
+        published={"dev": 94.7, "test": 95.0},
+        source=WWM,
+    ),
+    "lcqmc": Preset(
+        "classify",
+        "lcqmc",
+        {part: (f"{part}.txt", f"{part}.tsv", f"{part}.json") for part in PARTS},
+        partial(read_table, layout=MATCHING),
+        ("accuracy", "f1"),
+        BINARY,
+        pair=True,
+        language="zh",
+        recipe=Recipe((2e-5,), batch_size=64),
+        published={"dev": 89.4, "test": 86.9},
+        source=WWM,
+    ),
+    "afqmc": Preset(
+        "classify",
+        "afqmc",
+        {part: (f"{part}.json", f"{part}.txt", f"{part}.tsv") for part in PARTS},
+        partial(read_table, layout=MATCHING),
+        ("accuracy", "f1"),
+        BINARY,
+        pair=True,
+        language="zh",
+        recipe=Recipe((2e-5,), batch_size=16),
+        published={"test": 73.7},
+        source=CLUE,
+    ),
+    "tnews": Preset(
+        "classify",
+        "tnews",
+        {part: (f"{part}.json", f"{part}.tsv") for part in PARTS},
+        partial(
+            read_table,
+            layout=Layout(text=("sentence", "text"), label=("label_desc", "label"), columns=("text", "label")),
+        ),
+        ("accuracy",),
+        tuple(NEWS.split()),
+        language="zh",
+        recipe=Recipe((2e-5,), batch_size=16),
+        published={"test": 56.6},
+        source=CLUE,
+    ),
+    "ocnli": Preset(
+        "classify",
+        "ocnli",
+        {
+            "train": ("train.json", "train.50k.json", "train.30k.json", "train.10k.json"),
+            "dev": ("dev.json",),
+            "test": ("test.json",),
+        },
+        partial(read_table, layout=replace(SENTENCES, unlabelled=("-",))),
+        ("accuracy",),
+        INFERENCE,
+        pair=True,
+        language="zh",
+        recipe=Recipe((5e-5, 3e-5, 2e-5)),
+        published={"test": 72.2},
+        source=CLUE,
+    ),
+    "cmrc2018": Preset(
+        "answer",
+        "cmrc2018",
+        {
+            "train": ("train.json", "cmrc2018_train.json"),
+            "dev": ("dev.json", "cmrc2018_dev.json"),
+            "trial": ("trial.json", "cmrc2018_trial.json"),
+            "test": ("test.json", "cmrc2018_test*.json"),
+        },
+        read_questions,
+        ("f1", "exact_match"),
+        language="zh",
+        recipe=Recipe((3e-5,), epochs=2, length=512),
+        published={"dev": 84.5},
+        source=WWM,
+        submission={"dev": "predictions.json", "trial": "predictions.json", "test": "predictions.json"},
+    ),
+    "msra_ner": Preset(
+        "tag",
+        "msra_ner",
+        {part: (f"{part}.bio.txt", f"msra_{part}_bio.txt", f"{part}.txt") for part in PARTS},
+        read_tagged,
+        ("f1", "precision", "recall"),
+        language="zh",
+        recipe=Recipe((5e-5, 3e-5, 2e-5)),
+        published={"test": 95.3},
+        source=WWM,
+    ),
+    "c3": Preset(
+        "choose",
+        "c3",
+        {part: (f"c3-?-{part}.json", f"?-{part}.json") for part in PARTS},
+        read_c3,
+        ("accuracy",),
+        language="zh",
+        recipe=Recipe((2e-5,), epochs=8, batch_size=24, length=512),
+        published={"test": 64.5},
+        source=CLUE,
+    ),
+}
