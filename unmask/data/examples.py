@@ -15,6 +15,7 @@ class TextExample:
     pair: str | None = None
     label: str | tuple[str, ...] | float | None = None  # a class, several, a value; none where it is asked for
     id: str = ""  # the row's own name, for answer files
+    negative: str | None = None  # a text that only seems to belong to `text`, where embeddings are learned
 
 
 @dataclass(frozen=True)

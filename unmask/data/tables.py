@@ -87,6 +87,13 @@ def read_table(
     return Reading(tuple(examples), left_out_notes(left_out), tuple(places))
 
 
+def has_labels(path: Path, *, columns: Mapping[str, str] | None = None, layout: Layout = PLAIN) -> bool:
+    """Whether a table has a column of labels."""
+    layout = rename_columns(layout, columns or {})
+    _, row = next(iter(read_rows(path, columns=layout.columns)), ("", {}))
+    return any(name in row for name in layout.label)
+
+
 def check_labels(train: Reading, dev: Reading | None = None) -> tuple[str, ...]:
     """The classes of a training set in their order; an error if there is only one, or if dev has one that train lacks.
 

@@ -26,6 +26,7 @@ from unmask.model.about import (
 from unmask.model.bert import Bert
 from unmask.model.card import is_card, write_card
 from unmask.model.config import BertConfig
+from unmask.model.feature_heads import make_feature_head
 from unmask.model.heads import BertWithHead, make_head
 from unmask.model.named import find_model
 from unmask.model.names import HEAD_NAMES, POOLED_HEADS, LoadReport, published_names, to_google, to_ours, to_published
@@ -43,6 +44,7 @@ HEAD_WORDS = {
     "classes": "classes",
     "regression": "regression output",
     "tokens": "tags",
+    "tags_crf": "tags in a conditional random field",
     "span": "answer span head",
     "choice": "choice head",
 }
@@ -82,10 +84,10 @@ def open_model(folder: Path | str, *, device: str = "cpu", head: str | None = No
     published = _read_config(home)
     shapes = {name: tuple(tensor.shape) for name, tensor in weights.tensors.items()}
     about = read_about(path if path.is_dir() else home, published, shapes)
-    if head is not None:
+    if head is not None and not (about.features and head == about.head):
         _check_head(head, about, weights, str(folder))
         about = replace(about, head=head)
-    pooler = "bert.pooler.dense.weight" in weights.tensors or about.head in POOLED_HEADS
+    pooler = "bert.pooler.dense.weight" in weights.tensors or (about.head in POOLED_HEADS and not about.features)
     config = replace(BertConfig.from_published(published), pooler=pooler)
     model, report = _fill(config, about, weights)
     tokenizer = Tokenizer.load(home)
@@ -105,7 +107,7 @@ def save_model(
 ) -> None:
     """Saves a folder, all of it or nothing; in an existing one, files that are no part of a model stay."""
     published = _stored(model, config, about, DTYPES[dtype])
-    classifier = published.get("classifier.bias")
+    classifier = published.get(_classifier(about))
     fields = config.to_published() | published_fields(about, 0 if classifier is None else len(classifier))
     fields["pad_token_id"] = tokenizer.pad_id
     texts = {
@@ -131,7 +133,7 @@ def save_google(
     folder: Path, config: BertConfig, model: BertWithHead | Bert, tokenizer: Tokenizer, about: About
 ) -> None:
     """Saves the model as Google published BERT: `bert_config.json`, `bert_model.ckpt.*` and `vocab.txt`."""
-    if about.head in ("tokens", "choice"):
+    if about.head in ("tokens", "tags_crf", "choice"):
         raise InputError(f"a model with {HEAD_WORDS[about.head]}", wanted="a head that Google's code has a name for")
     arrays = {}
     for name, tensor in _stored(model, config, about, torch.float32, prefixed=True).items():
@@ -200,11 +202,12 @@ def _check_head(head: str, about: About, weights: Weights, name: str) -> None:
 
 def _fill(config: BertConfig, about: About, weights: Weights) -> tuple[BertWithHead | Bert, LoadReport]:
     """A model whose parameters are the stored tensors themselves: nothing is initialised in vain, little is copied."""
-    classifier = weights.tensors.get("classifier.bias")
+    classifier = weights.tensors.get(_classifier(about))
     outputs = len(about.labels) or (2 if classifier is None else len(classifier))
     model = _empty(config, about, outputs)
     shapes = {name: tensor.shape for name, tensor in _prefixed(model).items()}
-    state, report = to_ours(weights.tensors, shapes, published_names(config, about.head), str(weights.source))
+    names = published_names(config, about.head, _feature_names(model, about))
+    state, report = to_ours(weights.tensors, shapes, names, str(weights.source))
     if about.head is None:
         state = {name.removeprefix("bert."): tensor for name, tensor in state.items()}
     model.load_state_dict(state, assign=True)
@@ -217,7 +220,18 @@ def _empty(config: BertConfig, about: About, outputs: int) -> BertWithHead | Ber
         bert = Bert(config)
         if about.head is None:
             return bert
+        if about.features:
+            return BertWithHead(bert, make_feature_head(about.head, config, about.features, outputs=outputs))
         return BertWithHead(bert, make_head(about.head, config, outputs=outputs, pooling=about.pooling))
+
+
+def _classifier(about: About) -> str:
+    """The tensor that is as long as the head has outputs."""
+    return "features.classifier.bias" if about.features else "classifier.bias"
+
+
+def _feature_names(model: BertWithHead | Bert, about: About) -> list[str]:
+    return list(model.head.state_dict()) if about.features and isinstance(model, BertWithHead) else []
 
 
 class _NoInitialValues(TorchFunctionMode):
@@ -236,7 +250,7 @@ def _stored(
     model: BertWithHead | Bert, config: BertConfig, about: About, dtype: torch.dtype, *, prefixed: bool = False
 ) -> dict[str, Tensor]:
     """The tensors as they are stored: published names, which leave out `bert.` where no head stands on the encoder."""
-    published = to_published(_prefixed(model), config, about.head)
+    published = to_published(_prefixed(model), config, about.head, _feature_names(model, about))
     bare = about.head in (None, "embedding") and not prefixed
     return {
         name.removeprefix("bert.") if bare else name: tensor.to("cpu", dtype).contiguous()

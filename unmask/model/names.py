@@ -31,6 +31,11 @@ WORDS = {
 }
 NEXT = {"classifier.weight": "cls.seq_relationship.weight", "classifier.bias": "cls.seq_relationship.bias"}
 CLASSIFIER = {"classifier.weight": "classifier.weight", "classifier.bias": "classifier.bias"}
+CRF = {  # as pytorch-crf calls them, which most published models with one are made with
+    "crf.transitions": "crf.transitions",
+    "crf.start": "crf.start_transitions",
+    "crf.end": "crf.end_transitions",
+}
 SPAN = {"classifier.weight": "qa_outputs.weight", "classifier.bias": "qa_outputs.bias"}
 HEAD_NAMES: dict[str, dict[str, str]] = {
     "pretraining": {f"words.{o}": p for o, p in WORDS.items()} | {f"next.{o}": p for o, p in NEXT.items()},
@@ -39,6 +44,7 @@ HEAD_NAMES: dict[str, dict[str, str]] = {
     "classes": CLASSIFIER,
     "regression": CLASSIFIER,
     "tokens": CLASSIFIER,
+    "tags_crf": CLASSIFIER | CRF,
     "choice": CLASSIFIER,
     "span": SPAN,
     "embedding": {},
@@ -57,6 +63,9 @@ GOOGLE_HEADS = {
     "classifier.bias": "output_bias",
     "qa_outputs.weight": "cls/squad/output_weights",
     "qa_outputs.bias": "cls/squad/output_bias",
+    "crf.transitions": "crf/transitions",
+    "crf.start_transitions": "crf/start_transitions",
+    "crf.end_transitions": "crf/end_transitions",
 }
 
 State = dict[str, Tensor]
@@ -70,8 +79,10 @@ class LoadReport:
     unused: tuple[str, ...] = ()
 
 
-def published_names(config: BertConfig, head: str | None) -> dict[str, tuple[str, ...]]:
+def published_names(config: BertConfig, head: str | None, features: Iterable[str] = ()) -> dict[str, tuple[str, ...]]:
     """Each of our parameters and the published tensors that it is made of, stacked in this order.
+
+    A head that reads features has no published form: its parameters, `features`, keep their names.
 
     >>> names = published_names(BertConfig.named("tiny"), "span")
     >>> names["bert.layers.1.qkv.bias"][0]
@@ -90,10 +101,13 @@ def published_names(config: BertConfig, head: str | None) -> dict[str, tuple[str
             names |= _both(f"bert.layers.{number}.{ours}", [f"bert.encoder.layer.{number}.{part}" for part in theirs])
     if config.pooler:
         names |= _both("bert.pooler", ["bert.pooler.dense"])
-    return names | {f"head.{ours}": (theirs,) for ours, theirs in HEAD_NAMES.get(head or "", {}).items()}
+    head_names = {name: f"features.{name}" for name in features} or HEAD_NAMES.get(head or "", {})
+    return names | {f"head.{ours}": (theirs,) for ours, theirs in head_names.items()}
 
 
-def to_published(state: Mapping[str, Tensor], config: BertConfig, head: str | None) -> State:
+def to_published(
+    state: Mapping[str, Tensor], config: BertConfig, head: str | None, features: Iterable[str] = ()
+) -> State:
     """Our parameters as published tensors.
 
     >>> from unmask.model.bert import Bert
@@ -102,7 +116,7 @@ def to_published(state: Mapping[str, Tensor], config: BertConfig, head: str | No
     >>> to_published(state, config, None)["bert.encoder.layer.0.attention.self.key.weight"].shape
     torch.Size([128, 128])
     """
-    names = published_names(config, head)
+    names = published_names(config, head, features)
     assert names.keys() == state.keys(), names.keys() ^ state.keys()
     published: State = {}
     for ours, theirs in names.items():

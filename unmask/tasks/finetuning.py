@@ -56,6 +56,11 @@ class FineTuningSettings:
     reader: str = "bilstm"  # of features: bilstm or linear
     seed: int = 0
 
+    @property
+    def read(self) -> dict[str, str]:
+        """What a head reads of a frozen encoder, as a model folder says it; nothing where the encoder learns."""
+        return {"layers": self.features, "reader": self.reader} if self.features else {}
+
     def to_json(self) -> str:
         """The settings as a JSON object, a field a line."""
         return json.dumps(asdict(self), indent=2) + "\n"
