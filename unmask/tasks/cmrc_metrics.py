@@ -1,0 +1,93 @@
+"""Exact match and F1 of answers to Chinese questions by CMRC 2018's official scorer, as fractions.
+
+In: for each question the texts of the answers that count as right, and the text that was given. Out: scores of each
+question. The scorer leaves out its own list of punctuation; then a Chinese character is a unit, and English between
+them is divided into words; precision and recall count the longest run of units that both answers have, so the same
+words in another order are not the same answer.
+"""
+
+import re
+from collections.abc import Iterator, Sequence
+
+from unmask.tasks.question_metrics import Answers, AnswerScores, Given, best_over
+from unmask.tasks.treebank import treebank_words
+
+# exactly these, half-width comma and full stop not among them
+PUNCTUATION = str.maketrans("", "", "-:_*^/\\~`+=，。：？！“”；’《》·、「」（）－～『』")
+CHINESE = re.compile("([\u4e00-\u9fa5])")
+
+
+def without_punctuation(text: str) -> str:
+    """What exact match compares.
+
+    >>> without_punctuation(" 《Moby-Dick》，1851年 ")
+    'mobydick1851年'
+    """
+    return text.lower().strip().translate(PUNCTUATION)
+
+
+def units(text: str) -> list[str]:
+    """Chinese characters one by one, and the words between them.
+
+    >>> units("《白鲸》 (Moby-Dick)，1851年")
+    ['白', '鲸', '(', 'mobydick', ')', '1851', '年']
+    """
+    return list(_units(without_punctuation(text)))
+
+
+def _units(text: str) -> Iterator[str]:
+    for part in CHINESE.split(text):
+        if CHINESE.fullmatch(part):
+            yield part
+        else:
+            yield from treebank_words(part)
+
+
+def longest_common_run(ours: Sequence[str], theirs: Sequence[str]) -> int:
+    """The length of the longest stretch that two sequences have in common.
+
+    >>> longest_common_run("白色的鲸鱼", "鲸鱼的白色")
+    2
+    """
+    best, ending_here = 0, [0] * len(theirs)
+    for unit in ours:
+        before = zip([0, *ending_here], theirs, strict=False)  # the run that ends one place earlier in both
+        ending_here = [length + 1 if unit == other else 0 for length, other in before]
+        best = max([best, *ending_here])
+    return best
+
+
+def run_f1(answer: str, given: str) -> float:
+    """F1 of two answers by their longest common run of units.
+
+    >>> run_f1("上海市", "在上海")
+    0.6666666666666666
+    """
+    wanted, found = units(answer), units(given)
+    common = longest_common_run(wanted, found)
+    if not common:
+        return 0.0
+    precision, recall = common / len(found), common / len(wanted)
+    return (2 * precision * recall) / (precision + recall)
+
+
+def same_but_punctuation(answer: str, given: str) -> float:
+    """Are two answers the same without punctuation and case?
+
+    >>> same_but_punctuation("《红楼梦》", "红楼梦")
+    1.0
+    """
+    return float(without_punctuation(answer) == without_punctuation(given))
+
+
+def cmrc_scores(expected: Answers, given: Given) -> AnswerScores:
+    """Each question's scores by CMRC 2018; a question without an answer given scores 0.
+
+    >>> cmrc_scores([["上海", "上海市"], ["1851年"]], ["上海。", None]).report()
+    {'exact': 0.5, 'f1': 0.5, 'total': 2}
+    """
+    pairs = list(zip(expected, given, strict=True))
+    return AnswerScores(
+        exact=tuple(0.0 if text is None else best_over(same_but_punctuation, answers, text) for answers, text in pairs),
+        f1=tuple(0.0 if text is None else best_over(run_f1, answers, text) for answers, text in pairs),
+    )
