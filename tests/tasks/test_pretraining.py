@@ -19,6 +19,7 @@ from unmask.tasks.pretraining import (
     check_same_settings,
     examination,
     examine,
+    new_learner,
     steps_in,
     unigram_loss,
 )
@@ -185,3 +186,14 @@ def test_with_a_deadline_the_pace_follows_the_clock(
     assert run.run.spent == pytest.approx(5.0, rel=0.05)
     assert len(standings) < 60
     assert standings[-1].step.learning_rate < 0.001 < standings[10].step.learning_rate
+
+
+def test_compiling_wraps_the_feed_forward_part_of_each_layer(
+    tokenizer: Tokenizer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    wrapped = []
+    monkeypatch.setattr("torch.compile", lambda part, dynamic: wrapped.append(dynamic) or part)
+    config = BertConfig(vocabulary_size=tokenizer.size, width=16, layers=3, heads=2, feed_forward=32, positions=64)
+    plain, compiled = new_learner(config, SETTINGS), new_learner(config, replace(SETTINGS, compile=True))
+    assert wrapped == [True] * 3
+    assert plain.state_dict().keys() == compiled.state_dict().keys()  # a checkpoint of one is one of the other

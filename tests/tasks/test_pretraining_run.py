@@ -118,6 +118,9 @@ def test_an_interruption_saves_the_step_it_came_in(tmp_path: Path, text_file: Pa
         ({"changes": {"lengths": (128, 512)}}, "2 lengths and 1 phases"),
         ({"vocabulary": Path("nowhere.txt")}, "vocabulary nowhere.txt"),
         ({"budget": 0.001}, "a budget"),
+        ({"size": "auto"}, "--size auto without a budget"),
+        ({"size": "auto", "budget": 60.0}, "give --budget, not --steps"),
+        ({"size": "mini", "from_model": "default"}, "--size mini with --from"),
     ],
 )
 def test_bad_requests_are_refused_in_words(
@@ -130,10 +133,28 @@ def test_bad_requests_are_refused_in_words(
 
 def test_time_that_passed_before_the_run_is_part_of_its_budget(tmp_path: Path, text_file: Path) -> None:
     request = replace(request_for(tmp_path / "run", text_file), budget=1000.0)
-    with pytest.raises(InputError, match="a budget with -?[0-9]+ s for training"):
+    with pytest.raises(InputError, match=r"a budget with -?\d+ s for training"):
         PretrainingRun(request, waited=990.0)
     assert PretrainingRun(request).settings.steps > 100
     assert not (tmp_path / "run" / "curve.png").exists()
+
+
+def test_the_size_is_chosen_by_the_budget_and_kept_when_resumed(
+    tmp_path: Path, text_file: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("unmask.model.config.SIZES", {"tiny": (1, 16, 1), "mini": (1, 32, 2), "small": (2, 32, 2)})
+    monkeypatch.setattr("unmask.tasks.sizing.CANDIDATES", ("tiny", "mini", "small"))
+    monkeypatch.setattr("unmask.tasks.pretraining_run.seconds_a_step", lambda *_, **__: 0.004)
+    changes = {name: value for name, value in CHANGES.items() if name != "steps"}
+    request = replace(request_for(tmp_path / "run", text_file), size="auto", budget=1000.0, changes=changes)
+    notes: list[str] = []
+    # 250 steps a second of 128 pieces, 32 million in the time: beyond the weights of all but the largest
+    monkeypatch.setattr("unmask.tasks.sizing.ENOUGH", 32e6 / 15_000)
+    assert PretrainingRun(request, notes.append).settings.size == "mini"
+    assert notes[0].startswith("size mini: ")
+    monkeypatch.setattr("unmask.tasks.sizing.ENOUGH", 0.0)
+    assert PretrainingRun(request).settings.size == "mini"
+    assert PretrainingRun(replace(request, folder=tmp_path / "new")).settings.size == "small"
 
 
 def test_one_document_cannot_teach_next_sentences(tmp_path: Path) -> None:

@@ -29,7 +29,8 @@ CHANGES = {"steps": 4, "lengths": (24,), "batch_tokens": 96, "part_tokens": 96, 
 def ask(text_file: Path, tmp_path: Path) -> Callable[..., Request]:
     def request(**more: Any) -> Request:
         changes = {**CHANGES, **more.pop("changes", {})}
-        asked = {"paths": [text_file], "folder": tmp_path / "run", "size": "tiny", "changes": changes}
+        size = None if "from_model" in more else "tiny"
+        asked = {"paths": [text_file], "folder": tmp_path / "run", "size": size, "changes": changes}
         return Request(**{**asked, **more})  # type: ignore[arg-type]
 
     return request

@@ -27,7 +27,9 @@ OUTPUT = Annotated[Path, typer.Option("--output", "-o", help="The run's folder; 
 def pretrain(
     text: TEXT,
     output: OUTPUT,
-    size: Annotated[str, typer.Option(help="tiny, mini, small, medium, base or large.")] = "mini",
+    size: Annotated[
+        str | None, typer.Option(help="tiny, mini (if none), small, medium, base, large; auto: by the budget.")
+    ] = None,
     vocab: Annotated[
         Path | None, typer.Option(help="A vocab.txt or model folder; learned from the text if none.")
     ] = None,
@@ -62,6 +64,9 @@ def pretrain(
     ] = None,
     recompute: Annotated[
         bool, typer.Option("--recompute", help="Compute layers again backwards: more work, far less memory.")
+    ] = False,
+    compile: Annotated[
+        bool, typer.Option("--compile", help="torch.compile the feed-forward parts: for GPUs, a CPU gains nothing.")
     ] = False,
     clip: Annotated[float | None, typer.Option(min=0.0, help="Largest gradient norm, 0 for any.")] = None,
     held_out: Annotated[float | None, typer.Option(min=0.0, max=0.5, help="Share of documents to measure on.")] = None,
@@ -115,6 +120,7 @@ def pretrain(
         "clip": clip,
         "precision": precision,
         "recompute": recompute or None,
+        "compile": compile or None,
         "held_out": held_out,
         "seed": console.seed,
     }

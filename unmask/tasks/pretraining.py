@@ -71,6 +71,7 @@ class PretrainingSettings:
     held_out: float = 0.02  # share of the documents that is kept for measuring
     precision: str = "float32"  # of the matrix products: float32, or bfloat16 or float16 where the device gains from it
     recompute: bool = False  # keep only each layer's input: a third more work for a fraction of the memory
+    compile: bool = False  # join the steps of each layer's feed-forward part: for GPUs
     seed: int = 0  # where chance starts
 
     def to_json(self) -> str:
@@ -445,5 +446,8 @@ def new_learner(config: BertConfig, settings: PretrainingSettings) -> Learner:
     """A fresh model with its objectives."""
     model = make_model(config, settings.objective, settings.seed)
     model.bert.recompute = settings.recompute
+    if settings.compile:
+        for layer in model.bert.layers:  # not the whole layer: attention's stacks are others in every batch
+            layer.feed_forward = torch.compile(layer.feed_forward, dynamic=True)  # type: ignore[method-assign]
     precision = PRECISIONS[settings.precision]
     return Learner(model, settings.objective, settings.context_weight, settings.seed, precision)

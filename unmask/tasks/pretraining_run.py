@@ -41,6 +41,7 @@ from unmask.tasks.pretraining import (
     unigram_loss,
 )
 from unmask.tasks.showing import Example, show
+from unmask.tasks.sizing import choose_size
 from unmask.tasks.starting import CONTINUED_LEARNING_RATE, FRESH, Start, find_start, in_words
 from unmask.training import curve
 from unmask.training.distributed import ALONE, Processes, whole
@@ -48,6 +49,8 @@ from unmask.training.loop import Part
 from unmask.training.memory import free_bytes
 
 Note = Callable[[str], None]
+AUTO = "auto"  # the size that the budget and this machine allow
+TRIED = 0.5  # seconds of steps that each size is measured for
 ENDING = 0.01  # share of a budget left for saving, beside the ending that is tried out before the first step
 
 
@@ -57,7 +60,7 @@ class Request:
 
     paths: list[Path]  # text files or folders, or one store
     folder: Path  # where the run lives
-    size: str = "mini"
+    size: str | None = None  # a named size, or auto: by the budget; none: that of `from_model`, or mini
     preset: str = "cpu"
     changes: dict[str, Any] = field(default_factory=dict)  # settings that differ from the preset
     budget: float | None = None  # seconds
@@ -127,12 +130,14 @@ class PretrainingRun:
             self.corpus = _corpus(request, settings, on_reading, start, processes)
         # by the first process, which draws it; before the training, so that a large text does not delay the end
         self.unigram_loss = 0.0 if processes.rank else unigram_loss(self.corpus.store, self.corpus.tokenizer.size)
+        if settings.size == AUTO:
+            settings = replace(settings, size=self._size_for_the_budget(settings, note))
         self.config = start.shape(
-            configure(request.size, self.corpus.tokenizer, settings), longest=max(settings.lengths)
+            configure(settings.size, self.corpus.tokenizer, settings), longest=max(settings.lengths)
         )
         settings = replace(
             settings,
-            size=request.size if start.model is None else f"{self.config.layers} layers of {self.config.width}",
+            size=settings.size if start.model is None else f"{self.config.layers} layers of {self.config.width}",
             vocabulary=self.corpus.tokenizer.vocabulary_hash,
             text=_text_hash(self.corpus),
             start=start.name,
@@ -200,6 +205,26 @@ class PretrainingRun:
         """The masked-word loss (left to right: the next-word loss) on each kind of text."""
         name = f"{self.settings.objective.split('+')[0]}_loss"
         return {kind: examine(self.pretraining.learner, parts)[name] for kind, parts in self.questions.items()}
+
+    def _size_for_the_budget(self, settings: PretrainingSettings, note: Note) -> str:
+        """The size that this machine's speed allows; a run begun earlier keeps its own."""
+        assert self.request.budget is not None
+        saved = self.request.folder / "settings.json"
+        if saved.exists():
+            return PretrainingSettings.from_json(saved.read_text(encoding="utf-8")).size
+
+        def shape(size: str) -> BertConfig:
+            return configure(size, self.corpus.tokenizer, settings)
+
+        def pieces_a_second(size: str) -> float:
+            self.config = shape(size)
+            each = seconds_a_step(self._made(self._parted(settings)), at_least=TRIED)
+            return settings.batch_tokens / each
+
+        left = self.processes.agree(self.request.budget - self.ending - (time.monotonic() - self.started))
+        choice = choose_size(left, pieces_a_second, shape, self.processes.agree(free_bytes()))
+        note(choice.in_words())
+        return choice.size
 
     def _parted(self, settings: PretrainingSettings) -> PretrainingSettings:
         """As much at once as free memory allows, unless given; a run begun earlier keeps its number, to be exact."""
@@ -296,10 +321,10 @@ def settings_of(request: Request) -> PretrainingSettings:
     if request.preset not in PRESETS:
         raise InputError(f"preset {request.preset!r}", wanted=" or ".join(PRESETS), do="choose one with --preset")
     continued = {"learning_rate": CONTINUED_LEARNING_RATE} if request.from_model else {}
-    preset = {**PRESETS[request.preset], **continued, "size": request.size}
+    preset = {**PRESETS[request.preset], **continued, "size": request.size or PretrainingSettings.size}
     settings = PretrainingSettings(**{**preset, **request.changes})
     check_objective(settings.objective)
-    BertConfig.named(request.size)  # refuses a size that does not exist, before any text is read
+    _check_size(request, settings.size)
     if request.from_model and (request.vocabulary or request.vocabulary_size):
         do = "leave --vocab out; --add-pieces adds words to it"
         raise InputError("--vocab with --from", wanted="the vocabulary of the model", do=do)
@@ -314,6 +339,17 @@ def settings_of(request: Request) -> PretrainingSettings:
             do="give both, such as --length 128,512 --phases 90,10",
         )
     return settings
+
+
+def _check_size(request: Request, size: str) -> None:
+    """Refuses, before any text is read, a size that does not exist or has nothing to be chosen by."""
+    if request.from_model and request.size:
+        do = "leave --size out"
+        raise InputError(f"--size {request.size} with --from", wanted="the size of the model", do=do)
+    if size != AUTO:
+        BertConfig.named(size)
+    elif request.budget is None or "steps" in request.changes:
+        raise InputError("--size auto without a budget", wanted="a time to choose by", do="give --budget, not --steps")
 
 
 def check_device(device: str) -> None:
