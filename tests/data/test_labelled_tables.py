@@ -114,6 +114,17 @@ def test_a_header_is_known_by_its_names_where_it_may_be_absent(tmp_path: Path) -
     assert read_table(named, layout=layout, labelled=False).examples == (TextExample("She sings.", id="7"),)
 
 
+def test_a_file_without_header_may_lack_its_labels(tmp_path: Path) -> None:
+    layout = Layout(columns=("text_a", "text_b", "label"))
+    file = write(tmp_path, "test.txt", "one\ttwo\n\nthree\tfour\n")
+    assert read_table(file, layout=layout, labelled=False).examples == (
+        TextExample("one", "two"),
+        TextExample("three", "four"),
+    )
+    with pytest.raises(InputError, match=r"test.txt with columns 'text_a', 'text_b'; wanted a column 'label'"):
+        read_table(file, layout=layout)
+
+
 def test_plain_text_is_a_text_a_line_or_a_pair_with_a_tab(tmp_path: Path) -> None:
     texts = write(tmp_path, "a.txt", "one\n\nthree\n")
     pairs = write(tmp_path, "b.txt", "one\ttwo\n")

@@ -10,10 +10,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from unmask.data.cells import is_blank, left_out_notes, missing_column, no_examples, text_cell
 from unmask.data.examples import ChoiceExample, Reading
 from unmask.data.json_file import read_json
 from unmask.data.table_rows import read_rows
-from unmask.data.tables import is_blank, left_out_notes, missing_column, no_examples, text_cell
 from unmask.errors import InputError
 from unmask.text.formats import LONE_SURROGATE
 

@@ -9,9 +9,9 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
+from unmask.data.cells import no_examples
 from unmask.data.examples import GivenAnswer, QuestionExample, Reading
 from unmask.data.json_file import read_json
-from unmask.data.tables import no_examples
 from unmask.errors import InputError
 from unmask.text.formats import LONE_SURROGATE
 

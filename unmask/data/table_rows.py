@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
+from unmask.data.cells import shorten
 from unmask.data.json_file import read_json
 from unmask.data.json_lines import read_json_lines
 from unmask.data.text_lines import numbered_lines
@@ -23,6 +24,7 @@ def read_rows(path: Path, *, columns: Sequence[str] = (), broken: list[str] | No
     """The rows of a table.
 
     `columns` names those of a file that may come without a header; its first line is one if it holds any of the names.
+    Such a file may lack the last of them.
     Rows with too few or too many cells are an error, unless `broken` is there to collect their places.
 
     >>> import tempfile
@@ -31,7 +33,7 @@ def read_rows(path: Path, *, columns: Sequence[str] = (), broken: list[str] | No
     >>> [row for _, row in read_rows(file)]
     [{'text': 'a "fine" film', 'label': '1'}]
     """
-    kind = format_of(path)
+    kind = "tsv" if columns and format_of(path) == "txt" else format_of(path)
     if kind == "parquet":
         return _parquet_rows(path)
     if kind == "jsonl":
@@ -46,7 +48,7 @@ def _cell_rows(
     first = next(lines, None)
     if first is None:
         return
-    header = first[1] if not columns or set(first[1]) & set(columns) else list(columns)
+    header = first[1] if not columns or set(first[1]) & set(columns) else list(columns)[: len(first[1])]
     if format_of(path) == "txt" and not columns and len(first[1]) < 3:
         header = ["text"] if len(first[1]) == 1 else ["text_a", "text_b"]
     if header is not first[1]:
@@ -56,7 +58,7 @@ def _cell_rows(
         if len(cells) == len(header):
             yield place, dict(zip(header, cells, strict=True))
         elif broken is None:
-            got = f"{place}: {len(cells)} cells under {len(header)} columns ({_names(header)})"
+            got = f"{place}: {len(cells)} cells under {len(header)} columns ({shorten(header)})"
             raise InputError(got, wanted="as many cells as columns", do="quote cells of a csv that hold the separator")
         else:
             broken.append(place)
@@ -65,10 +67,6 @@ def _cell_rows(
 def _again(first: tuple[int, list[str]], lines: Iterator[tuple[int, list[str]]]) -> Iterator[tuple[int, list[str]]]:
     yield first
     yield from lines
-
-
-def _names(columns: Sequence[str]) -> str:
-    return ", ".join(f"'{name}'" for name in columns)
 
 
 def _txt_cells(path: Path) -> Iterator[tuple[int, list[str]]]:

@@ -11,10 +11,10 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, Literal, NamedTuple
 
+from unmask.data.cells import cell_of, is_blank, left_out_notes, missing_column, no_examples, shorten, text_cell
 from unmask.data.examples import Reading, TextExample
 from unmask.data.table_rows import read_rows
 from unmask.errors import InputError
-from unmask.text.formats import LONE_SURROGATE
 
 LabelKind = Literal["class", "several", "value"]
 Label = str | tuple[str, ...] | float
@@ -59,28 +59,18 @@ def read_table(
     ([('Good', '5'), ('Bad', '1')], ('1 empty text left out',))
     """
     layout = rename_columns(layout, columns or {})
-    read_label = LABELS[labels]
-    found: _Columns | None = None
     broken: list[str] = []
     left_out: Counter[str] = Counter()
     examples, places = [], []
+    read: _RowReader | None = None
     for place, row in read_rows(path, columns=layout.columns, broken=broken if layout.broken else None):
-        found = found or _find_columns(path, row, layout, labelled=labelled)
-        text = text_cell(place, row, found.text)
-        pair = text_cell(place, row, found.pair) if found.pair else None
-        if found.label and (is_blank(text) or (pair is not None and is_blank(pair))):
-            left_out["empty text"] += 1
-            continue
-        label: Label | None = None
-        if found.label:
-            cell = _cell(place, row, found.label)
-            if cell in layout.unlabelled:
-                left_out["row without a label"] += 1
-                continue
-            label = read_label(cell, f"{place}, column '{found.label}'", separator)
-            label = layout.label_names.get(label, label) if isinstance(label, str) else label
-        examples.append(TextExample(text, pair, label, str(row[found.id]) if found.id else ""))
-        places.append(place)
+        read = read or _RowReader(layout, _find_columns(path, row, layout, labelled=labelled), labels, separator)
+        example = read(place, row)
+        if isinstance(example, str):
+            left_out[example] += 1
+        else:
+            examples.append(example)
+            places.append(place)
     left_out["row with missing or extra cells"] = len(broken)
     if not examples:
         raise no_examples(path, "rows with a text and a label" if labelled else "rows with a text")
@@ -127,17 +117,6 @@ def order_labels(labels: Iterable[str]) -> tuple[str, ...]:
     return tuple(sorted(distinct))
 
 
-def shorten(names: Iterable[str], most: int = 10) -> str:
-    """Names for a message, quoted, the first few.
-
-    >>> shorten("abc", 2)
-    "'a', 'b' and 1 more"
-    """
-    quoted = [f"'{name}'" for name in names]
-    rest = f" and {len(quoted) - most} more" if len(quoted) > most else ""
-    return ", ".join(quoted[:most]) + rest
-
-
 def rename_columns(layout: Layout, columns: Mapping[str, str]) -> Layout:
     """The layout with the names that a user gave."""
     for name, column in columns.items():
@@ -147,32 +126,6 @@ def rename_columns(layout: Layout, columns: Mapping[str, str]) -> Layout:
         changed: dict[str, Any] = {FIELDS[name]: (column,)}
         layout = replace(layout, **changed)
     return layout
-
-
-def missing_column(path: Path, found: Iterable[str], *, wanted: Iterable[str], field: str) -> InputError:
-    """What to say of a table without a column that is needed."""
-    either = " or ".join(f"'{name}'" for name in wanted)
-    do = f"name it with --columns {field}=NAME"
-    return InputError(f"{path} with columns {shorten(found, 20)}", wanted=f"a column {either}", do=do)
-
-
-def no_examples(path: Path, wanted: str) -> InputError:
-    """What to say of a file without a single example."""
-    return InputError(f"no examples in {path}", wanted=wanted)
-
-
-def left_out_notes(left_out: Mapping[str, int]) -> tuple[str, ...]:
-    """How many of what were left out, in words.
-
-    >>> left_out_notes({"empty text": 2, "broken row": 0, "row without a label": 1})
-    ('2 empty texts left out', '1 row without a label left out')
-    """
-    return tuple(f"{count} {_plural(what, count)} left out" for what, count in left_out.items() if count)
-
-
-def _plural(what: str, count: int) -> str:
-    head, blank, rest = what.partition(" with")
-    return what if count == 1 else f"{head}s{blank}{rest}"
 
 
 class _Columns(NamedTuple):
@@ -196,27 +149,32 @@ def _find_columns(path: Path, row: Mapping[str, Any], layout: Layout, *, labelle
     return _Columns(text, pair, label if labelled else None, id)
 
 
-def _cell(place: str, row: Mapping[str, Any], column: str) -> Any:
-    try:
-        return row[column]
-    except KeyError:
-        raise InputError(f"{place} without '{column}'", wanted="the same columns in every row") from None
+@dataclass(frozen=True)
+class _RowReader:
+    """Makes an example of each row."""
 
+    layout: Layout
+    columns: _Columns
+    kind: LabelKind
+    separator: str
 
-def text_cell(place: str, row: Mapping[str, Any], column: str) -> str:
-    """The text in a cell; null is an empty one."""
-    value = _cell(place, row, column)
-    if value is None:
-        return ""
-    if not isinstance(value, str):
-        got = f"{place}, column '{column}': a {type(value).__name__}"
-        raise InputError(got, wanted="text in that column", do="name another with --columns text=NAME")
-    return value if value.isascii() else LONE_SURROGATE.sub("\ufffd", value)
-
-
-def is_blank(text: str) -> bool:
-    """Whether there is nothing to read."""
-    return not text or text.isspace()
+    def __call__(self, place: str, row: Mapping[str, Any]) -> TextExample | str:
+        """The example, or what the row is that it has to be left out."""
+        columns = self.columns
+        text = text_cell(place, row, columns.text)
+        pair = text_cell(place, row, columns.pair) if columns.pair else None
+        id = str(row.get(columns.id, "")) if columns.id else ""
+        if columns.label is None:
+            return TextExample(text, pair, id=id)
+        if is_blank(text) or (pair is not None and is_blank(pair)):
+            return "empty text"
+        cell = cell_of(place, row, columns.label)
+        if cell in self.layout.unlabelled:
+            return "row without a label"
+        label = LABELS[self.kind](cell, f"{place}, column '{columns.label}'", self.separator)
+        if isinstance(label, str):
+            label = self.layout.label_names.get(label, label)
+        return TextExample(text, pair, label, id)
 
 
 def _class_label(cell: Any, place: str, separator: str) -> str:  # noqa: ARG001  # all kinds are called alike

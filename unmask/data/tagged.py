@@ -14,9 +14,9 @@ from itertools import pairwise
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from unmask.data.cells import is_blank, no_examples, shorten, text_cell
 from unmask.data.examples import Reading, TaggedExample
 from unmask.data.json_lines import read_json_lines
-from unmask.data.tables import is_blank, no_examples, shorten, text_cell
 from unmask.data.text_lines import numbered_lines
 from unmask.errors import InputError
 from unmask.text.formats import LONE_SURROGATE, format_of
