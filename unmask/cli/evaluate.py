@@ -3,20 +3,43 @@
 import time
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from unmask.cli.apps import Device, percent_done
 from unmask.cli.console import Answer, Console, verb
+from unmask.cli.finetune import parse_columns
+from unmask.errors import InputError
+
+if TYPE_CHECKING:
+    from unmask.model.folder import ModelFolder
+
+TASK_HEADS = (
+    "classes",
+    "regression",
+    "tokens",
+    "tags_crf",
+    "span",
+    "choice",
+    "embedding",
+)  # heads that were fine-tuned
 
 
 @verb
 def evaluate(
     model: Annotated[str, typer.Argument(metavar="MODEL", help="A model folder or a model's name.")],
     data: Annotated[
-        Path, typer.Option("--data", help="JSON lines: good, bad (minimal pairs), or text, answer (cloze).")
+        Path,
+        typer.Option(
+            "--data",
+            help="Labelled examples of the task; of a pretrained model JSON lines with good, bad (minimal pairs) or "
+            "text, answer (cloze).",
+        ),
     ],
+    columns: Annotated[
+        str | None, typer.Option("--columns", help="Names that the file uses, such as text=review,label=stars.")
+    ] = None,
     limit: Annotated[
         int | None, typer.Option("--limit", min=1, help="Only this many of each paradigm, for a quick look.")
     ] = None,
@@ -25,12 +48,15 @@ def evaluate(
     *,
     console: Console,
 ) -> Answer:
-    """Measure a model: how often it prefers the grammatical sentence, or finds the missing word."""
+    """Measure a model: a fine-tuned one by its task's official figures, a pretrained one by minimal pairs or gaps."""
     from unmask.apps.judging import judge_pretrained
     from unmask.model.folder import open_model
     from unmask.tasks.bars import draw_bars
 
     started = time.monotonic()
+    opened = open_model(model, device=device)
+    if opened.about.head in TASK_HEADS:
+        return _evaluate_task(opened, model, data, parse_columns(columns), console, started)
     opened = open_model(model, device=device, head="masked_words")
     with percent_done(console, "scoring") as report:
         judged = judge_pretrained(opened, data, limit=limit, report=report)
@@ -47,6 +73,32 @@ def evaluate(
     lines += _table("category", judged.categories)
     lines += _table("paradigm", fields.get("paradigms", {}))
     return Answer(fields, "\n".join(lines))
+
+
+def _evaluate_task(
+    opened: "ModelFolder", model: str, data: Path, columns: dict[str, str], console: Console, started: float
+) -> Answer:
+    from unmask.apps.predict import Predictor
+
+    predictor = Predictor(opened, model)
+    reading = predictor.asked.read(data, "dev", columns=columns)
+    if reading is None:
+        raise InputError(f"{data} without a dev file", wanted="labelled examples", do="name the file with --data")
+    for line in reading.notes:
+        console.note(f"{data.name}: {line}")
+    with percent_done(console, "answering") as report:
+        scores = predictor.evaluate(reading, report=report or (lambda *_: None))
+    metric = predictor.task.metric
+    fields = {
+        "task": predictor.asked.name,
+        "metric": metric,
+        "score": scores[metric],
+        "scores": scores,
+        "examples": len(reading.examples),
+        "seconds": round(time.monotonic() - started, 3),
+    }
+    lines = [f"{metric} {scores[metric]:.4f} on {len(reading.examples):,} examples, {fields['seconds']:.0f} s"]
+    return Answer(fields, "\n".join([*lines, *(f"{name} {value:.4f}" for name, value in scores.items())]))
 
 
 def _table(title: str, shares: Mapping[str, float]) -> list[str]:

@@ -20,9 +20,9 @@ from unmask.model.about import About
 from unmask.model.folder import open_model, save_model
 from unmask.model.outputs import outputs_of
 from unmask.model.starting_point import with_fresh_head
+from unmask.tasks.asked import asked
 from unmask.tasks.classification import Classification
 from unmask.tasks.finetuning import FineTuning, FineTuningSettings, Standing
-from unmask.tasks.kinds import find_kind
 from unmask.tasks.task import Task
 
 DEV_SHARE = 0.1  # of the training examples, where no dev file is given
@@ -75,20 +75,22 @@ class FineTuningRun:
     def __init__(self, request: Request, note: Callable[[str], None] = lambda _: None) -> None:
         self.request, self.note = request, note
         self.started = time.monotonic()
-        self.kind = find_kind(request.task)
+        self.asked = asked(request.task)
         self.training, self.dev, task = self._read()
         self.opened = open_model(request.model)
         self.task = self._fitting(task)
-        settings = FineTuningSettings(**request.changes)
+        settings = FineTuningSettings(**{**self.asked.changes, **request.changes})
         self.settings = replace(settings, task=request.task, model=self._model_hash(), data=self._data_hash())
         check_same_settings(request.folder, self.settings)
         self.config, self.model = with_fresh_head(
             self.opened,
             self.task.head,
             outputs=self.task.outputs,
+            pooling=getattr(self.task, "pooling", "mean"),
             dropout=self.settings.dropout,
             positions=request.positions,
             fresh_layers=request.fresh_layers,
+            features=self.settings.read,
             seed=self.settings.seed,
         )
         self.model.to(request.device)
@@ -114,14 +116,16 @@ class FineTuningRun:
     def _read(self) -> tuple[Sequence[Any], Sequence[Any], Task]:
         """The examples to learn from and to measure on, and the task that they make up."""
         request = self.request
-        train = self._reading(request.train)
-        dev = self._reading(request.dev) if request.dev else None
-        options = dict(request.options)
-        if self.kind.task is Classification:
-            options["labels"] = check_labels(train, dev)
-        task = self.kind.task.learned_from(train.examples, **options)
+        train = self._reading(request.train, "train")
+        if train is None:
+            raise InputError(f"{request.train} without training examples", do="name a file with --train")
+        dev = self._reading(request.dev or request.train, "dev") if request.dev or request.train.is_dir() else None
+        options = {**self.asked.options, **request.options}
+        if self.asked.kind.task is Classification:
+            options["labels"] = options.get("labels") or check_labels(train, dev)
+        task: Task = self.asked.kind.task.learned_from(train.examples, **options)
         if request.class_weights:
-            task = task.weighted(train.examples)
+            task = weighted(task, train.examples)
         if dev is not None:
             return train.examples, dev.examples, task
         by = [str(example.label) for example in train.examples] if isinstance(task, Classification) else None
@@ -129,9 +133,9 @@ class FineTuningRun:
         self.note(f"no dev file: {len(aside):,} of {len(train.examples):,} examples are set aside to measure on")
         return [train.examples[i] for i in kept], [train.examples[i] for i in aside], task
 
-    def _reading(self, path: Path) -> Reading:
-        reading = self.kind.read(path, columns=self.request.columns, labelled=True)
-        for line in reading.notes:
+    def _reading(self, path: Path, part: str) -> Reading | None:
+        reading = self.asked.read(path, part, columns=self.request.columns)
+        for line in reading.notes if reading else ():
             self.note(f"{path.name}: {line}")
         return reading
 
@@ -183,11 +187,19 @@ class FineTuningRun:
             "settings": asdict(self.settings),
             "torch": torch.__version__,
         }
-        about = About(head=task.head, task=request.task, scores=scores, provenance=provenance, **task.about)
+        said = {"scores": scores, "provenance": provenance, "features": self.settings.read, **task.about}
+        about = About(head=task.head, task=request.task, **said)
         save_model(request.folder, self.config, self.model.cpu(), self.opened.tokenizer, about)
         shutil.rmtree(tuning.run.checkpoints, ignore_errors=True)
         tuning.best_path.unlink(missing_ok=True)
         return outcome
+
+
+def weighted(task: Task, examples: Sequence[Any]) -> Task:
+    """The task with rare classes counting as much as frequent ones."""
+    if not isinstance(task, Classification) or task.multi_label:
+        raise InputError(f"class weights for {task.kind}", wanted="one class for each text", do="leave them out")
+    return task.weighted(examples)
 
 
 def check_same_settings(folder: Path, settings: FineTuningSettings) -> None:
