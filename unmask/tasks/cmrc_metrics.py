@@ -7,14 +7,14 @@ words in another order are not the same answer.
 """
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 
 from unmask.tasks.question_metrics import Answers, AnswerScores, Given, best_over
 from unmask.tasks.treebank import treebank_words
 
 # exactly these, half-width comma and full stop not among them
 PUNCTUATION = str.maketrans("", "", "-:_*^/\\~`+=，。：？！“”；’《》·、「」（）－～『』")
-CHINESE = re.compile("([\u4e00-\u9fa5])")
+CHARACTER_OR_BETWEEN = re.compile("([\u4e00-\u9fa5])|[^\u4e00-\u9fa5]+")
 
 
 def without_punctuation(text: str) -> str:
@@ -32,15 +32,8 @@ def units(text: str) -> list[str]:
     >>> units("《白鲸》 (Moby-Dick)，1851年")
     ['白', '鲸', '(', 'mobydick', ')', '1851', '年']
     """
-    return list(_units(without_punctuation(text)))
-
-
-def _units(text: str) -> Iterator[str]:
-    for part in CHINESE.split(text):
-        if CHINESE.fullmatch(part):
-            yield part
-        else:
-            yield from treebank_words(part)
+    parts = CHARACTER_OR_BETWEEN.finditer(without_punctuation(text))
+    return [unit for part in parts for unit in ([part[1]] if part[1] else treebank_words(part[0]))]
 
 
 def longest_common_run(ours: Sequence[str], theirs: Sequence[str]) -> int:
