@@ -1,0 +1,91 @@
+"""The verb tag, as the command runs it."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from unmask import cli
+from unmask.model.about import About
+from unmask.model.bert import Bert
+from unmask.model.config import BertConfig
+from unmask.model.folder import save_model
+from unmask.model.heads import BertWithHead, make_head
+from unmask.text.tokenizer import Tokenizer
+from unmask.text.vocabulary import SPECIAL_PIECES
+
+PIECES = [*SPECIAL_PIECES, "ann", "bob", "sang", "went", "to", "rome", ".", "山"]
+CONFIG = BertConfig(
+    vocabulary_size=len(PIECES), width=32, layers=1, heads=4, feed_forward=64, positions=24, initial_deviation=0.3
+)
+ABOUT = About("tags_crf", labels=("O", "B-PER", "I-PER"))
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> str:
+    folder = tmp_path_factory.mktemp("models") / "tagger"
+    model = BertWithHead(Bert(CONFIG), make_head("tags_crf", CONFIG, outputs=3))
+    save_model(folder, CONFIG, model, Tokenizer(PIECES), ABOUT)
+    return str(folder)
+
+
+class Command:
+    """Runs the command in this process."""
+
+    def __init__(self, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+        self.monkeypatch, self.capsys = monkeypatch, capsys
+
+    def __call__(self, *arguments: str) -> tuple[int, str, str]:
+        self.monkeypatch.setattr("sys.argv", ["unmask", *arguments])
+        with pytest.raises(SystemExit) as ended:
+            cli.main()
+        said = self.capsys.readouterr()
+        return int(ended.value.code or 0), said.out, said.err
+
+    def json(self, *arguments: str) -> dict[str, Any]:
+        status, out, _ = self(*arguments, "--json")
+        assert status == 0
+        fields: dict[str, Any] = json.loads(out)
+        return fields
+
+
+@pytest.fixture
+def unmask(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Command:
+    return Command(monkeypatch, capsys)
+
+
+TEXT = "Ann went to Rome. Bob sang 山."
+
+
+def test_tag_gives_the_entities_of_one_text(unmask: Command, folder: str) -> None:
+    fields = unmask.json("tag", TEXT, "-m", folder)
+    assert list(fields) == ["entities"]
+    for entity in fields["entities"]:
+        assert list(entity) == ["type", "start", "end", "text", "score"]
+        assert TEXT[entity["start"] : entity["end"]] == entity["text"]
+        assert 0 < entity["score"] <= 1
+
+
+def test_tag_gives_a_list_for_several_texts_and_for_a_file(unmask: Command, folder: str, tmp_path: Path) -> None:
+    lines = tmp_path / "texts.txt"
+    lines.write_text(f"{TEXT}\n\n", encoding="utf-8")
+    alone = unmask.json("tag", TEXT, "-m", folder)
+    assert unmask.json("tag", TEXT, "", "-m", folder) == {"texts": [alone, {"entities": []}]}
+    assert unmask.json("tag", "--input", str(lines), "-m", folder) == {"texts": [alone, {"entities": []}]}
+
+
+def test_tag_in_words_shows_every_entity(unmask: Command, folder: str) -> None:
+    status, out, _ = unmask("tag", TEXT, "Bob", "-m", folder)
+    assert status == 0
+    assert out.startswith(f"{TEXT}\n")
+    found = unmask.json("tag", TEXT, "-m", folder)["entities"]
+    assert all(entity["text"] in out for entity in found)
+
+
+def test_tag_without_a_text_is_the_users_fault(unmask: Command, folder: str) -> None:
+    status, _, err = unmask("tag", "-m", folder)
+    assert (status, err) == (
+        2,
+        "unmask: got no text; wanted at least one; give texts, or a file of them with --input\n",
+    )

@@ -1,0 +1,48 @@
+"""Finds entities in texts: texts in, each entity's type and place in the text out, however long the text is."""
+
+from collections.abc import Sequence
+
+from unmask.apps.reading import Report
+from unmask.data.tagged import untagged
+from unmask.errors import InputError
+from unmask.model.about import About
+from unmask.model.bert import Bert
+from unmask.model.heads import BertWithHead
+from unmask.model.outputs import outputs_of
+from unmask.tasks.tagging import TaggedWords, Tagging
+from unmask.text.tokenizer import Tokenizer
+
+HEADS = ("tokens", "tags_crf")
+
+
+class EntityFinder:
+    """Tags the words of texts with a model that was fine-tuned for it.
+
+    >>> from unmask.model.config import BertConfig
+    >>> from unmask.model.heads import make_head
+    >>> from unmask.text.vocabulary import SPECIAL_PIECES
+    >>> tokenizer = Tokenizer([*SPECIAL_PIECES, "ann", "sang", "."])
+    >>> config = BertConfig.named("tiny", vocabulary_size=tokenizer.size)
+    >>> about = About("tokens", labels=("O", "B-PER", "I-PER"))
+    >>> find = EntityFinder(BertWithHead(Bert(config), make_head("tokens", config, outputs=3)), tokenizer, about)
+    >>> len(find("Ann sang.").tags)
+    3
+    """
+
+    def __init__(self, model: Bert | BertWithHead, tokenizer: Tokenizer, about: About) -> None:
+        if about.head not in HEADS or not isinstance(model, BertWithHead):
+            raise InputError(f"a model with the head {about.head!r}", wanted="one that was fine-tuned for tagging")
+        self.model, self.tokenizer = model, tokenizer
+        self.task = Tagging.of(about, model.bert.config.positions)
+
+    def __call__(self, text: str) -> TaggedWords:
+        """The entities of one text."""
+        return self.many([text])[0]
+
+    def many(self, texts: Sequence[str], *, report: Report = lambda *_: None) -> list[TaggedWords]:
+        """The same for many texts at once; an empty text has no entities."""
+        if not texts:
+            return []
+        examples = [untagged(text) for text in texts]
+        rows = self.task.rows(examples, self.tokenizer)
+        return self.task.answers(examples, rows, outputs_of(self.model, rows, report=report))

@@ -1,0 +1,45 @@
+"""The verb `tag`: texts in, their entities out."""
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from unmask.cli.apps import Device, Model, percent_done
+from unmask.cli.console import Answer, Console, verb
+from unmask.errors import InputError
+
+if TYPE_CHECKING:
+    from unmask.tasks.tagging import TaggedWords
+
+
+@verb
+def tag(
+    texts: Annotated[list[str] | None, typer.Argument(metavar="[TEXT]...", help="Texts, in quotes.")] = None,
+    source: Annotated[Path | None, typer.Option("--input", help="A file with one text a line.")] = None,
+    model: Model = "default:entities",
+    device: Device = "cpu",
+    *,
+    console: Console,
+) -> Answer:
+    """Find the entities of a text: names of people, places, organisations, or whatever the model has learned."""
+    from unmask.apps.reading import read_lines
+    from unmask.apps.tag import EntityFinder
+    from unmask.model.folder import open_model
+
+    given = [*(texts or []), *(read_lines(source) if source is not None else [])]
+    if not given:
+        raise InputError("no text", wanted="at least one", do="give texts, or a file of them with --input")
+    opened = open_model(model, device=device)
+    find = EntityFinder(opened.model, opened.tokenizer, opened.about)
+    with percent_done(console, "tagging", shown=source is not None) as report:
+        answers = find.many(given, report=report or (lambda *_: None))
+    fields = {"texts": [answer.to_dict() for answer in answers]}
+    words = "\n\n".join(map(_lines, given, answers))
+    # a file of one line is still a list: who gives a file counts on its lines
+    return Answer(fields if source is not None or len(answers) > 1 else answers[0].to_dict(), words)
+
+
+def _lines(text: str, answer: "TaggedWords") -> str:
+    rows = [f"{entity.type:8}  {entity.score:.3f}  {entity.text}" for entity in answer.entities]
+    return "\n".join([text, *(rows or ["(no entities)"])])
