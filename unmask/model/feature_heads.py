@@ -17,6 +17,7 @@ from unmask.errors import InputError
 from unmask.model.attention import Stacks
 from unmask.model.bert import Encoded, initialise
 from unmask.model.config import BertConfig
+from unmask.model.crf import Crf
 from unmask.model.dropout import Chance, drop
 from unmask.model.heads import HEAD_PLACE, pool_stacks
 
@@ -30,7 +31,8 @@ CHOICES: dict[str, tuple[Callable[[int], Sequence[int]], str]] = {
     "sum-all": (lambda layers: range(1, layers + 1), "sum"),
 }
 READERS = ("bilstm", "linear")
-PER_TOKEN = ("tokens", "span")
+CHAINED = "tags_crf"  # the head whose tags are chained by a conditional random field
+PER_TOKEN = ("tokens", CHAINED, "span")
 OUTPUTS = {"span": 2, "regression": 1, "choice": 1}  # heads whose number of outputs is their own
 
 
@@ -39,11 +41,11 @@ class FeatureHead(nn.Module):
 
     reads_layers = True
 
-    def __init__(self, config: BertConfig, outputs: int, *, layers: str, reader: str, per_token: bool) -> None:
+    def __init__(self, name: str, config: BertConfig, outputs: int, *, layers: str, reader: str) -> None:
         super().__init__()
         choose, how = CHOICES[layers]
         self.layers = tuple(choose(config.layers))
-        self.per_token, self.rate = per_token, config.dropout
+        self.per_token, self.rate = name in PER_TOKEN, config.dropout
         self.mix = WeightedSum(len(self.layers)) if how == "sum" else None
         width = config.width * (1 if how == "sum" else len(self.layers))
         self.lstm: Iterable[nn.LSTM] = nn.ModuleList()  # type: ignore[assignment]
@@ -51,6 +53,7 @@ class FeatureHead(nn.Module):
             self.lstm = nn.ModuleList(_lstm(size, config.width) for size in (width, config.width))  # type: ignore[assignment]
             width = config.width
         self.classifier = nn.Linear(width, outputs)
+        self.crf = Crf(outputs) if name == CHAINED else None
 
     def forward(self, encoded: Encoded, chance: Chance | None = None) -> Tensor:
         """A row of scores for each token, or for each sequence."""
@@ -67,7 +70,7 @@ class FeatureHead(nn.Module):
         for number, lstm in enumerate(self.lstm, start=1):
             x = drop(read_both_ways(lstm, x, stacks), self.rate, chance, HEAD_PLACE + number)
         scores: Tensor = self.classifier(x if self.per_token else pool_stacks(x, stacks, "mean"))
-        return scores
+        return scores if self.crf is None else torch.cat([scores, self.crf.rows()])
 
 
 class WeightedSum(nn.Module):
@@ -93,7 +96,7 @@ def make_feature_head(
     256
     """
     check_features(features, name)
-    head = FeatureHead(config, OUTPUTS.get(name, outputs), per_token=name in PER_TOKEN, **features)
+    head = FeatureHead(name, config, OUTPUTS.get(name, outputs), **features)
     initialise(head, config.initial_deviation, seed)
     generator = torch.Generator().manual_seed(seed)
     for part in head.lstm:
