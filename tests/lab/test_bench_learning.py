@@ -159,6 +159,19 @@ def test_a_run_is_a_process_that_reports_its_points(tmp_path: Path, monkeypatch:
     assert seen == [(COURSE, Point(1, 1, 1, 1, 1, 2.0))]
 
 
+def test_a_run_that_fails_does_not_keep_others_from_running(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    made = []
+
+    def fail(course: Course, *_: object) -> None:
+        made.append(course.learning_rate)
+        raise InputError("a run that failed")
+
+    monkeypatch.setattr(bench_learning, "_run", fail)
+    with pytest.raises(InputError, match="failed"):
+        run_missing([replace(COURSE, learning_rate=rate) for rate in (0.1, 0.2)], tmp_path, cores=[], watch=print)
+    assert made == [0.1, 0.2]
+
+
 def test_a_core_that_is_not_there_is_refused(tmp_path: Path) -> None:
     with pytest.raises(InputError, match="core 4096"):
         run_missing([], tmp_path, cores=[4096], watch=lambda *_: None)

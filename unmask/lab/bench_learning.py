@@ -9,7 +9,7 @@ import os
 import subprocess
 import sys
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import ThreadPoolExecutor, wait
 from dataclasses import asdict, dataclass, fields, replace
 from itertools import chain, zip_longest
 from pathlib import Path
@@ -149,12 +149,21 @@ def run_missing(wanted: Sequence[Course], folder: Path, *, cores: Sequence[int],
 
     def work(course: Course) -> None:
         core = free.get()
-        _run(replace(course, core=core), folder, watch)
-        free.put(core)
+        try:
+            _run(replace(course, core=core), folder, watch)
+        finally:
+            free.put(core)
 
     missing = [course for course in wanted if not _file(course, folder).exists()]
     with ThreadPoolExecutor(len(places)) as workers:
-        list(workers.map(work, missing))
+        made = [workers.submit(work, course) for course in missing]
+        try:
+            wait(made)
+        except KeyboardInterrupt:
+            workers.shutdown(wait=False, cancel_futures=True)
+            raise
+    for run in made:
+        run.result()  # raises what the run did; the others were made all the same
 
 
 def _run(course: Course, folder: Path, watch: Watch) -> None:
@@ -166,7 +175,9 @@ def _run(course: Course, folder: Path, watch: Watch) -> None:
         for line in process.stdout:
             watch(course, Point(**json.loads(line)))
     if process.returncode:
-        raise InputError(f"{name_of(course)}, which ended with status {process.returncode}", wanted="a whole run")
+        raise InputError(
+            f"{name_of(course)}, which ended with status {process.returncode}", wanted="a whole run", do="see above"
+        )
 
 
 def collect(folder: Path) -> Learning:
