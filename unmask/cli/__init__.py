@@ -6,7 +6,7 @@ from typing import Any
 
 import typer
 
-from unmask.cli import apps, bench, doctor, evaluate, finetune, folders, prepare, pretrain, tag, vocab
+from unmask.cli import apps, ask, bench, doctor, evaluate, finetune, folders, prepare, pretrain, tag, vocab
 from unmask.cli.extras import missing_extra
 from unmask.errors import InputError
 
@@ -19,6 +19,7 @@ VERBS: dict[str, Callable[..., Any]] = {
     "score": apps.score,
     "next": apps.next_sentence,
     "features": apps.features,
+    "ask": ask.ask,
     "tag": tag.tag,
     "evaluate": evaluate.evaluate,
     "convert": folders.convert,

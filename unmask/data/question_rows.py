@@ -1,0 +1,136 @@
+"""Questions on contexts as rows: `[CLS] question [SEP] window of the context [SEP]`, windows that cover all of it.
+
+Questions with their contexts come in; rows go out that know which characters of the context their tokens stand for, and
+in training between which tokens the answer lies. A context is encoded once, however many questions are asked of it.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from unmask.data.examples import GivenAnswer, QuestionExample
+from unmask.data.rows import Row, window_starts
+from unmask.errors import InputError
+from unmask.text.tokenizer import Tokenizer
+
+SHORTEST = 8  # pieces of a row; fewer leave no room for a question and a context
+AT_ONCE = 256  # contexts encoded together: enough for all cores, few enough that the library's own form stays small
+NOWHERE = (0, 0)  # start and end of what is not in a window: its [CLS]
+
+
+class Pieces(NamedTuple):
+    """A context's pieces and the characters that each stands for."""
+
+    ids: list[int]  # (n,)
+    offsets: NDArray[np.int32]  # (n, 2)
+
+
+@dataclass(frozen=True, kw_only=True)
+class WindowRow(Row):
+    """A question with one window of its context."""
+
+    first: int  # the token that the window begins with
+    offsets: NDArray[np.int32]  # (tokens of the window, 2) characters of the whole context; a view, not a copy
+
+
+def question_rows(
+    tokenizer: Tokenizer, examples: Sequence[QuestionExample], *, longest: int, stride: int, longest_question: int
+) -> list[WindowRow]:
+    """The rows of questions, in their order; where answers are known the first one whose place is known is the target.
+
+    A window begins `stride` pieces behind the one before, or half a window where that is less: an answer of up to
+    half a window is then whole in one of them.
+
+    >>> from unmask.text.vocabulary import SPECIAL_PIECES
+    >>> tokenizer = Tokenizer([*SPECIAL_PIECES, "who", "ann", "sang", "and", "we", "ate"])
+    >>> asked = QuestionExample("Who?", "Ann sang and we ate", (GivenAnswer("we", 13),))
+    >>> for row in question_rows(tokenizer, [asked], longest=8, stride=2, longest_question=2):
+    ...     text = " ".join(tokenizer.pieces[id] for id in row.ids)
+    ...     print(text, row.target, row.offsets[0])
+    [CLS] who [UNK] [SEP] ann sang and [SEP] [0 0] [0 3]
+    [CLS] who [UNK] [SEP] sang and we [SEP] [6 6] [4 8]
+    [CLS] who [UNK] [SEP] and we ate [SEP] [5 5] [ 9 12]
+    """
+    if longest < SHORTEST:
+        raise InputError(f"rows of {longest} pieces", wanted=f"at least {SHORTEST} for a question and its context")
+    contexts = encode_contexts(tokenizer, dict.fromkeys(example.context for example in examples))
+    questions = tokenizer.ids_batch([example.question for example in examples])
+    most = min(longest_question, (longest - 3) // 2)
+    rows: list[WindowRow] = []
+    for number, (example, question) in enumerate(zip(examples, questions, strict=True)):
+        head = [tokenizer.cls_id, *question[:most], tokenizer.sep_id]
+        rows += _windows(number, example, head, contexts[example.context], longest, stride, tokenizer.sep_id)
+    return rows
+
+
+def encode_contexts(tokenizer: Tokenizer, contexts: dict[str, None]) -> dict[str, Pieces]:
+    """The pieces of each context, without `[CLS]` and `[SEP]`.
+
+    >>> from unmask.text.vocabulary import SPECIAL_PIECES
+    >>> encode_contexts(Tokenizer([*SPECIAL_PIECES, "a", "b"]), {"a b": None})["a b"].offsets.tolist()
+    [[0, 1], [2, 3]]
+    """
+    found: dict[str, Pieces] = {}
+    texts = list(contexts)
+    for start in range(0, len(texts), AT_ONCE):
+        some = texts[start : start + AT_ONCE]
+        for text, encoding in zip(some, tokenizer.encode_batch(some), strict=True):
+            offsets = np.array(encoding.offsets[1:-1], dtype=np.int32).reshape(-1, 2)
+            found[text] = Pieces(list(encoding.ids[1:-1]), offsets)
+    return found
+
+
+def answer_pieces(answer: GivenAnswer, offsets: NDArray[np.int32]) -> tuple[int, int] | None:
+    """The first and the last piece that an answer has a character of; none where no piece stands for any of them.
+
+    >>> answer_pieces(GivenAnswer("able", 5), np.array([[0, 2], [2, 6], [6, 9]], np.int32))
+    (1, 2)
+    """
+    first = int(np.searchsorted(offsets[:, 1], answer.start, side="right"))
+    last = int(np.searchsorted(offsets[:, 0], answer.start + len(answer.text), side="left")) - 1
+    return (first, last) if first <= last else None
+
+
+def _windows(
+    number: int, example: QuestionExample, head: list[int], context: Pieces, longest: int, stride: int, sep_id: int
+) -> list[WindowRow]:
+    """The rows of one question, which `head` is the beginning of."""
+    room = longest - len(head) - 1
+    known = example.answers is not None
+    answer = next((answer for answer in example.answers or () if answer.start >= 0), None)
+    span = None if answer is None else answer_pieces(answer, context.offsets)
+    rows = []
+    for start in window_starts(len(context.ids), room, min(stride, max(1, room // 2))):
+        ids = [*head, *context.ids[start : start + room], sep_id]
+        rows.append(
+            WindowRow(
+                ids,
+                _segments(len(head), len(ids)),
+                number,
+                _target(span, start, len(ids) - len(head) - 1, len(head)) if known else None,
+                first=len(head),
+                offsets=context.offsets[start : start + room],
+            )
+        )
+    return rows
+
+
+def _target(span: tuple[int, int] | None, start: int, size: int, first: int) -> NDArray[np.int64]:
+    """Start and end of the answer among a row's tokens, if its window of `size` pieces from `start` on holds it whole.
+
+    >>> _target((5, 7), start=4, size=4, first=10), _target((5, 7), start=4, size=3, first=10)
+    (array([11, 13]), array([0, 0]))
+    """
+    if span is None or span[0] < start or span[1] >= start + size:
+        return np.array(NOWHERE)
+    return np.array([span[0] - start + first, span[1] - start + first])
+
+
+@lru_cache(maxsize=4096)
+def _segments(first: int, length: int) -> tuple[int, ...]:
+    """Segments of a row; most rows share theirs with another."""
+    return (0,) * first + (1,) * (length - first)
