@@ -9,7 +9,7 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-from unmask.data.cells import no_examples
+from unmask.data.cells import left_out_notes, no_examples
 from unmask.data.examples import GivenAnswer, QuestionExample, Reading
 from unmask.data.json_file import read_json
 from unmask.errors import InputError
@@ -38,16 +38,16 @@ def read_questions(path: Path, *, labelled: bool = True, keep_unfound: bool = Fa
     unfound: list[str] = []
     left_out = 0
     for place, context, entry in _entries(path):
+        given = _given_answers(place, entry) if labelled else None
         answers = None
-        if labelled and (given := _given_answers(place, entry)) is not None:
+        if given is not None:
             answers = tuple(GivenAnswer(text, locate(context, text, start)) for text, start in given)
-            lost = [answer for answer in answers if answer.start == NOT_FOUND]
-            unfound += [place] * len(lost)
-            pairs = zip(answers, given, strict=True)
-            moved += [
-                place for answer, (_, start) in pairs if answer.start not in (start, NOT_FOUND) and start is not None
-            ]
-            if lost and not keep_unfound:
+            for answer, (_, start) in zip(answers, given, strict=True):
+                if answer.start == NOT_FOUND:
+                    unfound.append(place)
+                elif start not in (answer.start, None):
+                    moved.append(place)
+            if given and not keep_unfound:
                 answers = tuple(answer for answer in answers if answer.start != NOT_FOUND)
                 if not answers:
                     left_out += 1
@@ -58,7 +58,7 @@ def read_questions(path: Path, *, labelled: bool = True, keep_unfound: bool = Fa
     if not examples:
         raise no_examples(path, "questions with answers" if labelled else "questions")
     notes = [*_note(moved, "moved to where they stand"), *_note(unfound, "not found in their context")]
-    return Reading(tuple(examples), (*notes, *([f"{left_out} questions left out"] if left_out else [])), tuple(places))
+    return Reading(tuple(examples), (*notes, *left_out_notes({"question": left_out})), tuple(places))
 
 
 def locate(context: str, answer: str, start: int | None) -> int:
@@ -69,7 +69,7 @@ def locate(context: str, answer: str, start: int | None) -> int:
     """
     if start is None:
         return context.find(answer)
-    if context.startswith(answer, start):
+    if start >= 0 and context.startswith(answer, start):
         return start
     # a lookahead finds occurrences that overlap, too
     found = (match.start() for match in re.finditer(f"(?={re.escape(answer)})", context))
