@@ -17,7 +17,7 @@ from unmask.model.heads import BertWithHead, make_head
 from unmask.model.outputs import outputs_of
 from unmask.tasks.embedding import TextEmbedding
 from unmask.tasks.finetuning import PART_TOKENS, ExampleBatches, FineTuning, FineTuningSettings, score
-from unmask.tasks.kinds import KINDS, task_of
+from unmask.tasks.kinds import task_of
 from unmask.tasks.task import make_batch
 from unmask.text.tokenizer import Tokenizer
 from unmask.text.vocabulary import SPECIAL_PIECES
@@ -140,10 +140,3 @@ def test_a_tiny_model_learns_pairs_by_heart_and_its_folder_gives_the_same_vector
         for by, by_model in ((again, opened.model), (task, model))
     )
     assert all((one.vectors == other.vectors).all() for one, other in zip(said, before, strict=True))
-
-
-def test_pairs_are_read_with_their_values_or_without(tmp_path: Path) -> None:
-    (tmp_path / "valued.csv").write_text("text_a,text_b,label\nA cat,A dog,3.5\n")
-    (tmp_path / "paired.csv").write_text("text_a,text_b\nA cat,A dog\n")
-    labels = [KINDS["embed"].read(tmp_path / name).examples[0].label for name in ("valued.csv", "paired.csv")]
-    assert labels == [3.5, None]

@@ -28,6 +28,7 @@ class Layout:
     pair: tuple[str, ...] = ("text_b",)
     label: tuple[str, ...] = ("label",)
     id: tuple[str, ...] = ("id", "index")
+    negative: tuple[str, ...] = ()  # a third text, which only seems to belong to the first
     columns: tuple[str, ...] = ()  # the columns of files that come without a header
     label_names: Mapping[str, str] = field(default_factory=dict)  # other names for the file's labels
     unlabelled: tuple[str, ...] = ()  # labels that mean there is none: their rows are left out
@@ -35,7 +36,7 @@ class Layout:
 
 
 PLAIN = Layout()
-FIELDS = {"text": "text", "text_a": "text", "text_b": "pair", "label": "label", "id": "id"}
+FIELDS = {"text": "text", "text_a": "text", "text_b": "pair", "text_c": "negative", "label": "label", "id": "id"}
 
 
 def read_table(
@@ -47,7 +48,7 @@ def read_table(
     layout: Layout = PLAIN,
     labelled: bool = True,
 ) -> Reading:
-    """The examples of a table; `columns` maps text, text_a, text_b, label or id to the names that the file uses.
+    """The examples of a table; `columns` maps text, text_a, text_b, text_c, label or id to the names of the file.
 
     Where labels are not asked for they are not read, and every row stays, so that answers keep step with the file.
 
@@ -75,13 +76,6 @@ def read_table(
     if not examples:
         raise no_examples(path, "rows with a text and a label" if labelled else "rows with a text")
     return Reading(tuple(examples), left_out_notes(left_out), tuple(places))
-
-
-def has_labels(path: Path, *, columns: Mapping[str, str] | None = None, layout: Layout = PLAIN) -> bool:
-    """Whether a table has a column of labels."""
-    layout = rename_columns(layout, columns or {})
-    _, row = next(iter(read_rows(path, columns=layout.columns)), ("", {}))
-    return any(name in row for name in layout.label)
 
 
 def check_labels(train: Reading, dev: Reading | None = None) -> tuple[str, ...]:
@@ -135,18 +129,19 @@ class _Columns(NamedTuple):
     pair: str | None
     label: str | None
     id: str | None
+    negative: str | None
 
 
 def _find_columns(path: Path, row: Mapping[str, Any], layout: Layout, *, labelled: bool) -> _Columns:
-    text, pair, label, id = (
+    text, pair, label, id, negative = (
         next((name for name in names if name in row), None)
-        for names in (layout.text, layout.pair, layout.label, layout.id)
+        for names in (layout.text, layout.pair, layout.label, layout.id, layout.negative)
     )
     if text is None:
         raise missing_column(path, row, wanted=layout.text, field="text")
     if labelled and label is None:
         raise missing_column(path, row, wanted=layout.label, field="label")
-    return _Columns(text, pair, label if labelled else None, id)
+    return _Columns(text, pair, label if labelled else None, id, negative)
 
 
 @dataclass(frozen=True)
@@ -164,8 +159,9 @@ class _RowReader:
         text = text_cell(place, row, columns.text)
         pair = text_cell(place, row, columns.pair) if columns.pair else None
         id = str(row.get(columns.id, "")) if columns.id else ""
+        negative = (text_cell(place, row, columns.negative) or None) if columns.negative else None
         if columns.label is None:
-            return TextExample(text, pair, id=id)
+            return TextExample(text, pair, id=id, negative=negative)
         if is_blank(text) or (pair is not None and is_blank(pair)):
             return "empty text"
         cell = cell_of(place, row, columns.label)
@@ -174,7 +170,7 @@ class _RowReader:
         label = LABELS[self.kind](cell, f"{place}, column '{columns.label}'", self.separator)
         if isinstance(label, str):
             label = self.layout.label_names.get(label, label)
-        return TextExample(text, pair, label, id)
+        return TextExample(text, pair, label, id, negative)
 
 
 def _class_label(cell: Any, place: str, separator: str) -> str:  # noqa: ARG001  # all kinds are called alike

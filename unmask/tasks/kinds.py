@@ -7,8 +7,9 @@ from typing import Any
 
 from unmask.data.choices import read_choices
 from unmask.data.examples import Reading
+from unmask.data.paired import read_pairs
 from unmask.data.questions import read_questions
-from unmask.data.tables import has_labels, read_table
+from unmask.data.tables import read_table
 from unmask.data.tagged import read_tagged
 from unmask.errors import InputError
 from unmask.model.about import About
@@ -40,11 +41,6 @@ def _read_values(path: Path, *, columns: Mapping[str, str] | None = None, labell
     return read_table(path, columns=columns, labels="value", labelled=labelled)
 
 
-def _read_pairs(path: Path, *, columns: Mapping[str, str] | None = None, labelled: bool = True) -> Reading:
-    """Pairs with values; without a column of labels, pairs that belong together."""
-    return read_table(path, columns=columns, labels="value", labelled=labelled and has_labels(path, columns=columns))
-
-
 def _read_questions(path: Path, *, columns: Mapping[str, str] | None = None, labelled: bool = True) -> Reading:
     del columns  # SQuAD's files have none
     return read_questions(path, labelled=labelled)
@@ -56,7 +52,7 @@ KINDS: dict[str, Kind] = {
     "tag": Kind(Tagging, read_tagged, heads=(CHAIN,)),
     "answer": Kind(Answering, _read_questions),
     "choose": Kind(Choosing, read_choices),
-    "embed": Kind(TextEmbedding, _read_pairs),
+    "embed": Kind(TextEmbedding, read_pairs),
 }
 
 
