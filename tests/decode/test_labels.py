@@ -5,7 +5,7 @@ import json
 import numpy as np
 import pytest
 import torch
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 from scipy.optimize import minimize_scalar
@@ -23,6 +23,7 @@ from unmask.decode.labels import (
 LOGITS = arrays(np.float32, st.tuples(st.integers(1, 6), st.integers(1, 5)), elements=st.floats(-90, 90, width=32))
 
 
+@settings(deadline=None)
 @given(LOGITS)
 def test_softmax_and_sigmoid_agree_with_torch(logits: np.ndarray) -> None:
     exact = torch.from_numpy(logits).double()
@@ -36,6 +37,7 @@ def test_extreme_scores_give_probabilities_without_a_warning() -> None:
     assert sigmoid(extreme).tolist() == [[1.0, 0.0]]
 
 
+@settings(deadline=None)
 @given(LOGITS, st.sampled_from([0.5, 1.0, 3.0]))
 def test_the_label_has_the_greatest_probability_and_all_sum_to_one(logits: np.ndarray, temperature: float) -> None:
     labels = [f"class {number}" for number in range(logits.shape[1])]
@@ -96,6 +98,7 @@ def slow_expected_error(probabilities: np.ndarray, right: np.ndarray) -> float:
     return total
 
 
+@settings(deadline=None)
 @given(arrays(np.float64, st.integers(1, 40), elements=st.floats(0, 1)), st.integers(0, 2**32 - 1))
 def test_the_expected_error_is_the_weighted_sum_over_bins(probabilities: np.ndarray, seed: int) -> None:
     right = np.random.default_rng(seed).random(len(probabilities)) < probabilities

@@ -5,7 +5,7 @@ import math
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from unmask.decode.spans import Window, answered
@@ -44,6 +44,7 @@ def every_span(windows: list[Window], max_tokens: int) -> list[tuple[float, int,
     return sorted(((score, *place) for place, score in best.items()), reverse=True)
 
 
+@settings(deadline=None)
 @given(question_windows(), st.integers(1, 8), st.integers(1, 5), st.one_of(st.none(), st.floats(-3, 3)))
 def test_the_answer_is_the_best_of_all_spans_tried(
     windows: list[Window], top: int, max_tokens: int, threshold: float | None

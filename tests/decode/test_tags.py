@@ -4,7 +4,7 @@ from itertools import pairwise, product
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from unmask.decode.tags import (
@@ -59,6 +59,7 @@ def spans_by_tables(tags: list[str]) -> list[tuple[str, int, int]]:
     return spans
 
 
+@settings(deadline=None)
 @given(ANY_TAGS)
 def test_spans_begin_and_end_where_the_tables_of_conlleval_say(case: tuple[str, list[str]]) -> None:
     scheme, tags = case
@@ -84,6 +85,7 @@ def test_a_span_without_its_end_ends_where_the_next_begins() -> None:
     assert spans_of(tags, "BIOES") == [("PER", 0, 2), ("PER", 2, 3), ("LOC", 3, 4), ("LOC", 4, 5), ("LOC", 5, 7)]
 
 
+@settings(deadline=None)
 @given(span_lists(), st.sampled_from(SCHEMES))
 def test_spans_written_as_tags_read_as_the_same_spans(case: tuple[list, int], scheme: str) -> None:
     spans, length = case
@@ -92,6 +94,7 @@ def test_spans_written_as_tags_read_as_the_same_spans(case: tuple[list, int], sc
     assert spans_of(tags, scheme) == spans
 
 
+@settings(deadline=None)
 @given(span_lists(), st.sampled_from(SCHEMES), st.sampled_from(SCHEMES))
 def test_schemes_convert_there_and_back(case: tuple[list, int], scheme: str, other: str) -> None:
     tags = tags_of(*case, scheme)
@@ -103,6 +106,7 @@ def is_legal(tags: list[str], scheme: str) -> bool:
     return tags_of(spans_by_tables(tags), len(tags), scheme) == tags
 
 
+@settings(deadline=None)
 @given(ANY_TAGS)
 def test_repair_makes_tags_legal_and_moves_no_span(case: tuple[str, list[str]]) -> None:
     scheme, tags = case
@@ -112,6 +116,7 @@ def test_repair_makes_tags_legal_and_moves_no_span(case: tuple[str, list[str]]) 
     assert repair(repaired, scheme) == repaired
 
 
+@settings(deadline=None)
 @given(span_lists(), st.sampled_from(SCHEMES))
 def test_a_scheme_is_detected_where_the_tags_differ(case: tuple[list, int], scheme: str) -> None:
     tags = tags_of(*case, scheme)
@@ -153,6 +158,7 @@ def weight_of(path: tuple[int, ...], scores: np.ndarray, transitions: np.ndarray
     return start[path[0]] + sum(scores[place, label] for place, label in enumerate(path)) + steps + end[path[-1]]
 
 
+@settings(deadline=None)
 @given(st.integers(1, 4), st.integers(1, 4), st.integers(0, 2**32 - 1), st.booleans())
 def test_the_best_path_is_the_best_of_all_paths(length: int, labels: int, seed: int, forbid: bool) -> None:
     chance = np.random.default_rng(seed)
@@ -167,6 +173,7 @@ def test_the_best_path_is_the_best_of_all_paths(length: int, labels: int, seed: 
     assert tuple(best_path(scores, transitions, start, end)) == best
 
 
+@settings(deadline=None)
 @given(st.lists(st.integers(0, 6), max_size=6), st.integers(0, 2**32 - 1))
 def test_sentences_together_get_the_paths_they_get_alone(lengths: list[int], seed: int) -> None:
     chance = np.random.default_rng(seed)
@@ -177,6 +184,7 @@ def test_sentences_together_get_the_paths_they_get_alone(lengths: list[int], see
     assert together.tolist() == [label for path in alone for label in path.tolist()]
 
 
+@settings(deadline=None)
 @given(st.integers(1, 8), st.integers(0, 2**32 - 1), st.sampled_from(SCHEMES))
 def test_the_best_legal_path_needs_no_repair(length: int, seed: int, scheme: str) -> None:
     labels = ["O", *(f"{letter}-{kind}" for letter in ("BIES" if scheme == "BIOES" else "BI") for kind in "XY")]

@@ -1,7 +1,7 @@
 """CMRC 2018's scores: by hand, and against every stretch of an answer tried one by one."""
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from unmask.tasks.cmrc_metrics import (
@@ -16,6 +16,7 @@ from unmask.tasks.cmrc_metrics import (
 UNITS = st.lists(st.sampled_from("红楼梦a"), max_size=8)
 
 
+@settings(deadline=None)
 @given(UNITS, UNITS)
 def test_the_longest_common_run_is_the_longest_of_all_stretches(ours: list[str], theirs: list[str]) -> None:
     def stretches(sequence: list[str]) -> set[tuple[str, ...]]:

@@ -27,7 +27,7 @@ NUMBER_PAIRS = st.lists(st.tuples(NUMBERS, NUMBERS), min_size=2, max_size=30)
 SETS = st.lists(st.tuples(*[st.sets(st.sampled_from("abcd"))] * 2), min_size=1, max_size=12)
 
 
-@settings(max_examples=30)
+@settings(max_examples=30, deadline=None)
 @given(PAIRS)
 def test_scores_of_labels_are_those_of_scikit_learn(pairs: list[tuple[str, str]]) -> None:
     expected, answers = (list(side) for side in zip(*pairs, strict=True))
@@ -40,7 +40,7 @@ def test_scores_of_labels_are_those_of_scikit_learn(pairs: list[tuple[str, str]]
         )
 
 
-@settings(max_examples=30)
+@settings(max_examples=30, deadline=None)
 @given(BINARY)
 def test_f1_of_the_positive_label_is_that_of_scikit_learn(pairs: list[tuple[int, int]]) -> None:
     expected, answers = (list(side) for side in zip(*pairs, strict=True))
@@ -64,7 +64,7 @@ def test_matthews_stays_exact_for_many_examples() -> None:
     assert matthews(expected, answers) == pytest.approx(by_hand, rel=1e-15)
 
 
-@settings(max_examples=30)
+@settings(max_examples=30, deadline=None)
 @given(NUMBER_PAIRS)
 def test_correlations_are_those_of_scipy(pairs: list[tuple[float, float]]) -> None:
     expected, answers = (np.array(side) for side in zip(*pairs, strict=True))
@@ -84,7 +84,7 @@ def test_a_constant_answer_correlates_with_nothing() -> None:
     assert spearman([0.1, 0.1, 0.1], [1.0, 2.0, 3.0]) == 0.0
 
 
-@settings(max_examples=30)
+@settings(max_examples=30, deadline=None)
 @given(SETS)
 def test_multi_label_f1_is_that_of_scikit_learn(pairs: list[tuple[set[str], set[str]]]) -> None:
     expected, answers = (list(side) for side in zip(*pairs, strict=True))

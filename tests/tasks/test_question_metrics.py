@@ -39,7 +39,7 @@ def slow_common(ours: list[str], theirs: list[str]) -> int:
     return len(theirs) - len(left)
 
 
-@settings(max_examples=40)
+@settings(max_examples=40, deadline=None)
 @given(TEXT, TEXT)
 def test_exact_match_and_f1_are_those_of_words_counted_one_by_one(answer: str, text: str) -> None:
     ours, theirs = slow_words(answer), slow_words(text)
@@ -85,7 +85,7 @@ def test_a_squad2_report_by_hand() -> None:
     assert (report["best_f1"], report["best_f1_threshold"]) == ((2 + 2 / 3) / 4, 0.2)
 
 
-@settings(max_examples=40)
+@settings(max_examples=40, deadline=None)
 @given(QUESTIONS)
 def test_the_best_threshold_is_the_best_of_all_ways_to_stop(questions: list[tuple[list[str], str, float]]) -> None:
     expected, texts, no_answer = (list(column) for column in zip(*questions, strict=True))
@@ -109,7 +109,7 @@ def test_the_best_threshold_is_the_best_of_all_ways_to_stop(questions: list[tupl
     )
 
 
-@settings(max_examples=40)
+@settings(max_examples=40, deadline=None)
 @given(QUESTIONS)
 def test_answering_at_the_best_threshold_gives_the_best_score_when_no_two_are_equally_sure(
     questions: list[tuple[list[str], str, float]],

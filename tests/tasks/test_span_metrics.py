@@ -44,7 +44,7 @@ def walk_of_conlleval(sentences: list[list[tuple[str, str]]]) -> tuple[int, int,
     return wanted, found, right
 
 
-@settings(max_examples=100)
+@settings(max_examples=100, deadline=None)
 @given(SENTENCES)
 def test_spans_are_counted_as_conlleval_counts_them(sentences: list[list[tuple[str, str]]]) -> None:
     expected = [[tag for tag, _ in rows] for rows in sentences]
@@ -71,7 +71,7 @@ def test_a_report_by_hand() -> None:
     assert report.accuracy == 4 / 7
 
 
-@settings(max_examples=30)
+@settings(max_examples=30, deadline=None)
 @given(SENTENCES)
 def test_the_scheme_of_the_tags_does_not_change_the_score(sentences: list[list[tuple[str, str]]]) -> None:
     expected = [repair([tag for tag, _ in rows], "IOB2") for rows in sentences]
