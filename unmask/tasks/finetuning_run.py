@@ -12,7 +12,7 @@ from typing import Any
 import torch
 
 from unmask.data.examples import Reading
-from unmask.data.splitting import split
+from unmask.data.splitting import first_share, split
 from unmask.data.tables import check_labels
 from unmask.errors import InputError
 from unmask.files import write_text
@@ -23,10 +23,12 @@ from unmask.model.starting_point import with_fresh_head
 from unmask.tasks.asked import asked
 from unmask.tasks.classification import Classification
 from unmask.tasks.finetuning import FineTuning, FineTuningSettings, Standing
+from unmask.tasks.report import REPORT, write_report
 from unmask.tasks.task import Task
 
 DEV_SHARE = 0.1  # of the training examples, where no dev file is given
 SETTINGS = "settings.json"
+OUTCOME = "outcome.json"
 OnStep = Callable[[Standing], None]
 
 
@@ -42,6 +44,7 @@ class Request:
     columns: Mapping[str, str] = field(default_factory=dict)
     changes: Mapping[str, Any] = field(default_factory=dict)  # of the settings
     options: Mapping[str, Any] = field(default_factory=dict)  # of the task, such as longest and long_text
+    share: float = 1.0  # of the training examples
     class_weights: bool = False
     positions: int | None = None
     fresh_layers: int = 0
@@ -76,7 +79,8 @@ class FineTuningRun:
         self.request, self.note = request, note
         self.started = time.monotonic()
         self.asked = asked(request.task)
-        self.training, self.dev, task = self._read()
+        examples, self.dev, task = self._read()
+        self.training = [examples[i] for i in first_share(len(examples), request.share, request.changes.get("seed", 0))]
         self.opened = open_model(request.model)
         self.task = self._fitting(task)
         settings = FineTuningSettings(**{**self.asked.changes, **request.changes})
@@ -106,7 +110,10 @@ class FineTuningRun:
         )
 
     def train(self, on_step: OnStep = lambda _: None, stop: Callable[[], bool] = lambda: False) -> Outcome:
-        """Learns what is left to learn, then measures, calibrates and saves."""
+        """Learns what is left to learn, then measures, calibrates and saves; what is finished is not done again."""
+        finished = self.request.folder / OUTCOME
+        if finished.exists():
+            return Outcome(**json.loads(finished.read_text(encoding="utf-8")))
         self.tuning.resume(self.note)
         write_text(self.request.folder / SETTINGS, self.settings.to_json())
         for standing in self.tuning.train(stop=stop):
@@ -166,7 +173,8 @@ class FineTuningRun:
         tuning, request = self.tuning, self.request
         outputs = outputs_of(self.model, tuning.dev_rows)
         task = self.task.calibrated(self.dev, tuning.dev_rows, outputs)
-        scores = task.scores(self.dev, task.answers(self.dev, tuning.dev_rows, outputs))
+        answers = task.answers(self.dev, tuning.dev_rows, outputs)
+        scores = task.scores(self.dev, answers)
         seen = tuning.run.step * self.settings.batch_size
         outcome = Outcome(
             folder=str(request.folder),
@@ -190,8 +198,20 @@ class FineTuningRun:
         said = {"scores": scores, "provenance": provenance, "features": self.settings.read, **task.about}
         about = About(head=task.head, task=request.task, **said)
         save_model(request.folder, self.config, self.model.cpu(), self.opened.tokenizer, about)
+        write_report(
+            request.folder / REPORT,
+            title=f"{request.folder.name}: {request.task}",
+            task=task,
+            examples=self.dev,
+            answers=answers,
+            scores=scores,
+            tokenizer=self.opened.tokenizer,
+            journal_events=tuning.run.journal.events(),
+            settings={"start": request.model, **asdict(self.settings)},
+        )
         shutil.rmtree(tuning.run.checkpoints, ignore_errors=True)
         tuning.best_path.unlink(missing_ok=True)
+        write_text(request.folder / OUTCOME, json.dumps(outcome.to_dict(), indent=2) + "\n")
         return outcome
 
 
