@@ -26,7 +26,12 @@ VERBS: dict[str, Callable[..., Any]] = {
     "info": folders.info,
 }
 GROUPS: dict[str, dict[str, Callable[..., Any]]] = {
-    "bench": {"start": bench.start, "pretrain": bench.pretrain, "learning": bench.learning},
+    "bench": {
+        "start": bench.start,
+        "pretrain": bench.pretrain,
+        "learning": bench.learning,
+        "finetune": bench.finetune,
+    },
     "vocab": {"learn": vocab.learn, "check": vocab.check},
 }
 

@@ -150,3 +150,44 @@ def _learning_in_words(fields: dict[str, Any], folder: Path) -> str:
     if fields["ratio"] is not None:
         lines.append(f"ours is there after {fields['ours']:,.0f} of {fields['theirs']:,.0f} s: {fields['ratio']:.3f}")
     return "\n".join([*lines, f"picture: {folder / 'learning.png'}"])
+
+
+@verb
+def finetune(
+    against: Against = None,
+    rounds: Rounds = 5,
+    model: Annotated[
+        str | None, typer.Option("--model", "-m", help="What to start from; minilm if installed, else fresh weights.")
+    ] = None,
+    sst2: Annotated[
+        Path | None, typer.Option("--sst2", metavar="DIR", help="SST-2's files; made-up texts as long if none.")
+    ] = None,
+    squad: Annotated[
+        Path | None, typer.Option("--squad", metavar="DIR", help="SQuAD's files; made-up questions as long if none.")
+    ] = None,
+    *,
+    console: Console,
+) -> Answer:
+    """Fine-tuning and prediction: examples a second of ours, of theirs, and the ratio ours / theirs."""
+    from unmask.lab.bench_finetune import make_trial, measure_finetuning, minilm_if_installed
+
+    model = model or minilm_if_installed()
+    fields: dict[str, Any] = {"what": "finetune", "unit": "examples per second", "model": model or "fresh"}
+    lines = []
+    for kind, data in {"classify": sst2, "answer": squad}.items():
+        trial = make_trial(kind, data, model, seed=console.seed)
+        console.note(f"{kind}: {rounds + 1} rounds of {len(trial.examples)} examples in turns, the first not counted")
+        measured = measure_finetuning(trial, rounds=rounds, against_transformers=against is not None)
+        fields[kind] = {name: speeds.to_dict() for name, speeds in measured.items()}
+        fields[kind] |= {"examples": len(trial.examples), "batch_size": trial.batch_size, "made_up": data is None}
+        lines += [f"{kind}, {name}: {_rivals_in_words(fields[kind][name])}" for name in measured]
+    first = fields["classify"]["training"]
+    return Answer(fields | {name: first[name] for name in ("ours", "theirs", "ratio")}, "\n".join(lines))
+
+
+def _rivals_in_words(speeds: dict[str, Any]) -> str:
+    words = f"ours {speeds['ours']:.1f} examples a second"
+    if speeds["theirs"] is None:
+        return words
+    theirs = f"transformers {speeds['theirs']:.1f} ({speeds['ratio']:.2f} times as fast)"
+    return f"{words}, {theirs}, grouped by length {speeds['bucketed']:.1f} ({speeds['bucketed_ratio']:.2f})"
