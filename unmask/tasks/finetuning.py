@@ -30,6 +30,7 @@ from unmask.training.run import Figures, Run
 from unmask.training.schedule import Schedule
 
 PART_TOKENS = 4096  # pieces that go through the model at once; more gains nothing on a CPU
+FEATURE_RECIPE = {"epochs": 10.0, "learning_rate": 1e-3}  # a fresh head alone: large steps, and epochs cost little
 
 
 @dataclass(frozen=True)

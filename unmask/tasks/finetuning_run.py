@@ -22,7 +22,7 @@ from unmask.model.outputs import outputs_of
 from unmask.model.starting_point import with_fresh_head
 from unmask.tasks.asked import asked
 from unmask.tasks.classification import Classification
-from unmask.tasks.finetuning import FineTuning, FineTuningSettings, Standing
+from unmask.tasks.finetuning import FEATURE_RECIPE, FineTuning, FineTuningSettings, Standing
 from unmask.tasks.report import REPORT, write_report
 from unmask.tasks.task import Task
 
@@ -83,7 +83,8 @@ class FineTuningRun:
         self.training = [examples[i] for i in first_share(len(examples), request.share, request.changes.get("seed", 0))]
         self.opened = open_model(request.model)
         self.task = self._fitting(task)
-        settings = FineTuningSettings(**{**self.asked.changes, **request.changes})
+        recipe = FEATURE_RECIPE if request.changes.get("features") else {}
+        settings = FineTuningSettings(**{**self.asked.changes, **recipe, **request.changes})
         self.settings = replace(settings, task=request.task, model=self._model_hash(), data=self._data_hash())
         check_same_settings(request.folder, self.settings)
         self.config, self.model = with_fresh_head(
