@@ -1,6 +1,6 @@
 """The model card: what is known of a model, as the `README.md` that people read first in a folder."""
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 from unmask.model.about import About
@@ -81,5 +81,21 @@ def _front_matter(about: About) -> str:
 def _section(title: str, entries: Mapping[str, Any]) -> str:
     if not entries:
         return ""
-    rows = "".join(f"| {name} | {value} |\n" for name, value in entries.items())
+    rows = "".join(f"| {name} | {value} |\n" for name, value in _lines(entries))
     return f"## {title}\n\n| | |\n|---|---|\n{rows}"
+
+
+def _lines(entries: Mapping[str, Any], under: str = "") -> Iterator[tuple[str, str]]:
+    """Names and values as a table has them: numbers rounded, what is within another on lines of its own.
+
+    >>> list(_lines({"f1": 2 / 3, "settings": {"learning_rate": 5e-05, "shape": "linear"}}))
+    [('f1', '0.6667'), ('settings: learning rate', '5e-05'), ('settings: shape', 'linear')]
+    """
+    for name, value in entries.items():
+        known = f"{under}{name.replace('_', ' ')}"
+        if isinstance(value, Mapping):
+            yield from _lines(value, f"{known}: ")
+        elif value not in ("", None):
+            # five digits behind the point would only be noise in a score, but a learning rate has its first there
+            told = round(value, 4) if isinstance(value, float) and abs(value) >= 0.001 else value
+            yield known, str(told).replace("|", "\\|").replace("\n", " ")
