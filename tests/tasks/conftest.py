@@ -1,11 +1,16 @@
-"""A small corpus of our own and a store of it, for every test of a task."""
+"""A small corpus of our own and a store of it, and an encoder and reviews to fine-tune it on, for tests of tasks."""
 
 from pathlib import Path
 
 import pytest
+from reviews import PIECES, ROWS
 
 from unmask.data.prepare import prepare
 from unmask.data.store import Store
+from unmask.model.about import About
+from unmask.model.bert import Bert
+from unmask.model.config import BertConfig
+from unmask.model.folder import save_model
 from unmask.text.learning import learn_vocabulary
 from unmask.text.tokenizer import Tokenizer
 
@@ -43,3 +48,17 @@ def store(text_file: Path, tokenizer: Tokenizer) -> Store:
     folder = text_file.parent / "store"
     prepare([text_file], folder, tokenizer)
     return Store.open(folder)
+
+
+@pytest.fixture
+def encoder(tmp_path: Path) -> Path:
+    config = BertConfig(vocabulary_size=len(PIECES), width=32, layers=2, heads=2, feed_forward=64, positions=32)
+    save_model(tmp_path / "encoder", config, Bert(config), Tokenizer(PIECES), About())
+    return tmp_path / "encoder"
+
+
+@pytest.fixture
+def reviews(tmp_path: Path) -> Path:
+    path = tmp_path / "reviews.csv"
+    path.write_text("text,label\n" + "".join(f"{text},{label}\n" for text, label in ROWS))
+    return path

@@ -81,9 +81,10 @@ def test_several_labels_at_once() -> None:
 
 def test_the_temperature_is_fitted_and_kept() -> None:
     task = Classification(("no", "yes"))
-    examples = [TextExample("a", label="yes")] * 3 + [TextExample("a", label="no")]
+    examples = [TextExample("a", label="yes")] * 60 + [TextExample("a", label="no")] * 20
     rows = task.rows(examples, TOKENIZER)
-    sure = [np.array([0.0, 9.0], np.float32)] * 4
+    sure = [np.array([0.0, 9.0], np.float32)] * 80
+    assert task.calibrated(examples[:60], rows[:60], sure[:60]) == task  # no mistake: nothing to learn from
     warm = task.calibrated(examples, rows, sure)
     probabilities = warm.answers(examples, rows, sure)[0].probabilities
     assert probabilities["yes"] == pytest.approx(0.75, abs=0.01)

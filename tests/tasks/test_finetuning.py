@@ -5,46 +5,19 @@ from pathlib import Path
 
 import pytest
 import torch
+from reviews import PIECES, ROWS, request
 
 from unmask.data.examples import TextExample
 from unmask.data.rows import Row
 from unmask.errors import InputError
-from unmask.model.about import About
-from unmask.model.bert import Bert
-from unmask.model.config import BertConfig
-from unmask.model.folder import open_model, save_model
+from unmask.model.folder import open_model
 from unmask.model.heads import BertWithHead
 from unmask.model.outputs import outputs_of
 from unmask.tasks.classification import Classification
-from unmask.tasks.finetuning import ExampleBatches, FineTuning, FineTuningSettings, divided, units
-from unmask.tasks.finetuning_run import FineTuningRun, Request
+from unmask.tasks.finetuning import ExampleBatches, divided, units
+from unmask.tasks.finetuning_run import FineTuningRun
 from unmask.tasks.kinds import task_of
 from unmask.text.tokenizer import Tokenizer
-from unmask.text.vocabulary import SPECIAL_PIECES
-
-GOOD, BAD = ("good", "fine", "lovely", "bright"), ("bad", "dull", "awful", "dark")
-PIECES = [*SPECIAL_PIECES, *GOOD, *BAD, "the", "day", "was", "a", "walk", "very"]
-TEXTS = [f"the {noun} was {very}{word}" for word in GOOD + BAD for noun in ("day", "walk") for very in ("", "very ")]
-ROWS = [(text, "positive" if text.split()[-1] in GOOD else "negative") for text in TEXTS]
-QUICK = {"epochs": 12, "batch_size": 8, "learning_rate": 2e-3, "dropout": 0.1}
-
-
-@pytest.fixture
-def encoder(tmp_path: Path) -> Path:
-    config = BertConfig(vocabulary_size=len(PIECES), width=32, layers=2, heads=2, feed_forward=64, positions=32)
-    save_model(tmp_path / "encoder", config, Bert(config), Tokenizer(PIECES), About())
-    return tmp_path / "encoder"
-
-
-@pytest.fixture
-def reviews(tmp_path: Path) -> Path:
-    path = tmp_path / "reviews.csv"
-    path.write_text("text,label\n" + "".join(f"{text},{label}\n" for text, label in ROWS))
-    return path
-
-
-def request(encoder: Path, reviews: Path, folder: Path, **changes: object) -> Request:
-    return Request("classify", str(encoder), reviews, folder, dev=reviews, changes={**QUICK, **changes})
 
 
 def test_every_epoch_has_every_example_once_in_another_order() -> None:
@@ -101,6 +74,13 @@ def test_a_killed_run_ends_with_the_same_weights(encoder: Path, reviews: Path, t
         assert torch.equal(value, again.model.state_dict()[name]), name
     journals = [(tmp_path / name / "run.jsonl").read_bytes() for name in ("whole", "halved")]
     assert journals[0] == journals[1]
+
+
+def test_a_finished_run_is_not_done_again(encoder: Path, reviews: Path, tmp_path: Path) -> None:
+    first = FineTuningRun(request(encoder, reviews, tmp_path / "once", epochs=1)).train()
+    steps: list[object] = []
+    assert FineTuningRun(request(encoder, reviews, tmp_path / "once", epochs=1)).train(steps.append) == first
+    assert not steps
 
 
 def test_it_ends_when_patience_does_and_keeps_the_best(encoder: Path, reviews: Path, tmp_path: Path) -> None:

@@ -99,12 +99,15 @@ class Runs:
         return load_file(self.folder / name / "model.safetensors")
 
 
+OPTIMISERS = ("lamb", "muon")
+
+
 @pytest.fixture(scope="module")
 def runs(store: Path, tmp_path_factory: pytest.TempPathFactory) -> Runs:
     """Every objective on one process, on two, and on two that divide the weights."""
     folder = tmp_path_factory.mktemp("runs")
     cases: dict[str, dict[str, Any]] = {objective: {"objective": objective} for objective in OBJECTIVES}
-    cases |= {"lamb": {"objective": "mlm", "optimiser": "lamb"}}
+    cases |= {name: {"objective": "mlm", "optimiser": name} for name in OPTIMISERS}
     cases["mlm+nsp"]["save_every"] = 0.0  # so that it can be taken back a step
     for name, changes in cases.items():
         pretrain(str(store), str(folder / "one" / name), **changes)
@@ -136,7 +139,7 @@ def assert_same(runs: Runs, name: str, expected: str) -> None:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("kind", ["two", "shards"])
-@pytest.mark.parametrize("name", [*OBJECTIVES, "lamb"])
+@pytest.mark.parametrize("name", [*OBJECTIVES, *OPTIMISERS])
 def test_two_processes_take_the_steps_of_one(runs: Runs, kind: str, name: str) -> None:
     assert len(runs.losses(f"one/{name}")) == SETTINGS["steps"]
     assert_same(runs, f"{kind}/{name}", f"one/{name}")

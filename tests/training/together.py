@@ -23,6 +23,7 @@ OBJECTS = ["the house", "a red apple", "the mountain", "some bread", "the garden
 WORDS = sorted({word for phrase in [*SUBJECTS, *VERBS, *OBJECTS] for word in phrase.split()} | {"."})
 SETTINGS = {
     "steps": 4,
+    "optimiser": "adamw",
     "lengths": (32,),
     "batch_tokens": 16 * 32,
     "part_tokens": 4 * 32,  # four parts, so that each of two processes adds up two

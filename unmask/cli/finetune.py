@@ -1,12 +1,16 @@
 """The verb `finetune`: a task, a model and labelled examples in, a model that answers out, with its score."""
 
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from unmask.cli.apps import Device
 from unmask.cli.console import Answer, Console, verb
+from unmask.cli.pretrain import parse_duration
+
+if TYPE_CHECKING:
+    from unmask.tasks.finetuning_run import Request
 
 Changes = dict[str, Any]
 
@@ -14,7 +18,10 @@ Changes = dict[str, Any]
 @verb
 def finetune(
     task: Annotated[
-        str, typer.Argument(metavar="TASK", help="classify, regress, tag, answer, choose, embed, or a preset.")
+        str,
+        typer.Argument(
+            metavar="TASK", help="classify, regress, tag, answer, choose, embed, a preset such as sst2, or glue."
+        ),
     ],
     train: Annotated[Path, typer.Option("--train", help="Examples to learn from: csv, tsv, jsonl, parquet …")],
     output: Annotated[Path, typer.Option("--output", "-o", help="The folder of the new model.")],
@@ -43,6 +50,13 @@ def finetune(
     ] = None,
     class_weights: Annotated[
         bool, typer.Option("--class-weights", help="Rare classes count as much as frequent.")
+    ] = False,
+    search: Annotated[
+        str | None,
+        typer.Option("--search", metavar="TIME", help="Try learning rates and epochs for so long, such as 30m."),
+    ] = None,
+    curve: Annotated[
+        bool, typer.Option("--learning-curve", help="Also learn from growing shares of the examples.")
     ] = False,
     fresh_layers: Annotated[int, typer.Option("--fresh-layers", min=0, help="Top layers that start anew.")] = 0,
     device: Device = "cpu",
@@ -77,6 +91,12 @@ def finetune(
         fresh_layers=fresh_layers,
         device=device,
     )
+    if task == "glue":
+        return _glue(request, console)
+    if search is not None:
+        return _search(request, search, console)
+    if curve:
+        return _learning_curve(request, console)
     run = FineTuningRun(request, console.note)
     with console.progress("fine-tuning", run.tuning.steps, "steps") as bar:
         outcome = run.train(lambda standing: bar.update(standing.step.number, None, **_figures(standing)))
@@ -85,6 +105,32 @@ def finetune(
         f"{outcome.steps:,} steps, {outcome.examples_per_second:,.0f} examples a second, {outcome.seconds:.0f} s",
     ]
     return Answer(outcome.to_dict(), "\n".join(words))
+
+
+def _glue(request: "Request", console: Console) -> Answer:
+    from unmask.tasks.glue import run_glue
+
+    table = run_glue(request, console.note)
+    return Answer(table.to_dict(), table.to_words())
+
+
+def _search(request: "Request", budget: str, console: Console) -> Answer:
+    from unmask.tasks.searching import search
+
+    found = search(request, parse_duration(budget), console.note)
+    rows = [f"{t.learning_rate:g}, {t.epochs:g} epochs: {t.score:.4f}, {t.seconds:.0f} s" for t in found.trials]
+    if found.left_out:
+        rows.append(f"no time for {found.left_out} more")
+    best = f"{found.best.folder}: {found.best.metric} {found.best.score:.4f}, the best of {len(found.trials)}"
+    return Answer(found.to_dict(), "\n".join([*rows, best]))
+
+
+def _learning_curve(request: "Request", console: Console) -> Answer:
+    from unmask.tasks.learning_curve import learning_curve
+
+    found = learning_curve(request, console.note)
+    rows = [f"{point.examples:>9,} examples: {found.metric} {point.score:.4f}" for point in found.points]
+    return Answer(found.to_dict(), "\n".join([*rows, f"{found.folder}: learning_curve.png"]))
 
 
 def parse_columns(given: str | None) -> dict[str, str]:

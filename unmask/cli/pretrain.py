@@ -57,7 +57,9 @@ def pretrain(
     warmup: Annotated[float | None, typer.Option(help="Share of the steps until the peak, such as 0.06.")] = None,
     schedule: Annotated[str | None, typer.Option(help="Decay after the peak: linear, cosine or constant.")] = None,
     final_lr: Annotated[float | None, typer.Option(help="Learning rate at the end.")] = None,
-    optimiser: Annotated[str | None, typer.Option(help="adamw, or lamb for large batches.")] = None,
+    optimiser: Annotated[
+        str | None, typer.Option(help="adamw, muon (learns more a step) or lamb (for large batches).")
+    ] = None,
     dropout: Annotated[float | None, typer.Option(min=0.0, max=0.9, help="Dropout while training.")] = None,
     precision: Annotated[
         str | None, typer.Option(help="Of products: float32; bfloat16 or float16 on GPUs that gain.")

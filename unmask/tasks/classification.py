@@ -22,6 +22,7 @@ from unmask.text.tokenizer import Tokenizer
 if TYPE_CHECKING:
     from torch import Tensor
 
+FEWEST_TO_CALIBRATE = 50  # examples without which a temperature would be chance
 TEMPERATURE = "temperature"  # by which logits are divided, so that probabilities say how often they are right
 
 
@@ -124,10 +125,12 @@ class Classification(Task):
         return {name: metrics.METRICS[name](expected, given) for name in self.metrics}
 
     def calibrated(self, examples: Sequence[TextExample], rows: Sequence[Row], outputs: Sequence[Floats]) -> Self:
-        if self.multi_label:
+        if self.multi_label or len(examples) < FEWEST_TO_CALIBRATE:
             return self
         logits = of_examples(len(examples), rows, outputs)
         expected = np.array([self.labels.index(str(example.label)) for example in examples])
+        if (logits.argmax(-1) == expected).all():  # without a mistake the likeliest temperature is the lowest
+            return self
         return replace(self, thresholds={**self.thresholds, TEMPERATURE: fit_temperature(logits, expected)})
 
     def weighted(self, examples: Sequence[TextExample]) -> Self:

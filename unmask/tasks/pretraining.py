@@ -58,7 +58,7 @@ class PretrainingSettings:
     mask_unit: Unit = "piece"  # what is masked as a whole: piece, word or span
     words: str | None = None  # the segmenter that says where Chinese words begin; none: every character is one
     context_weight: float = 0.1  # of the context-matching loss
-    optimiser: str = "adamw"  # adamw or lamb
+    optimiser: str = "adamw"  # adamw, muon or lamb
     learning_rate: float = 1e-4  # at its peak
     warmup: float = 0.1  # share of the schedule until the peak
     shape: str = "linear"  # of the decay: linear, cosine or constant
@@ -110,8 +110,15 @@ PRESETS: dict[str, dict[str, Any]] = {
         "phases": (90.0, 10.0),
         "dropout": 0.1,
     },
-    # many small steps, a higher learning rate and no dropout: see the record of how it was found
-    "cpu": {"learning_rate": 1e-3, "dropout": 0.0, "betas": (0.9, 0.98), "batch_tokens": 4096, "warmup": 0.06},
+    # Muon, small steps, a high learning rate and no dropout: benchmarks/records/2026-11-16_cpu_preset says how found
+    "cpu": {
+        "optimiser": "muon",
+        "learning_rate": 1e-3,
+        "dropout": 0.0,
+        "betas": (0.9, 0.98),
+        "batch_tokens": 2048,
+        "warmup": 0.06,
+    },
 }
 
 
@@ -255,8 +262,14 @@ class Pretraining:
         if self.pace_path.exists():
             self.pace = Pace.load(self.pace_path)
 
-    def steps(self, *, deadline: float | None = None, stop: Callable[[], bool] = lambda: False) -> Iterator[Standing]:
-        """Takes the steps that are left. With a deadline (in seconds of training) the pace is kept to the clock."""
+    def steps(
+        self, *, deadline: float | None = None, ending: float = 0.0, stop: Callable[[], bool] = lambda: False
+    ) -> Iterator[Standing]:
+        """Takes the steps that are left.
+
+        With a deadline (in seconds of training) the pace is kept to the clock; `ending` is how much has to be done
+        after the last step until then, in steps: on a machine that became slower it takes longer, too.
+        """
         schedule = Schedule(
             self.settings.learning_rate,
             self.pace.schedule_steps,
@@ -279,7 +292,7 @@ class Pretraining:
         )
         for step, held_out in self.run.follow(taken, evaluate=self._examine, stop=stop):
             if deadline is not None and self.pace.is_check(step.number):
-                self._keep_to_the_clock(step.number, deadline)
+                self._keep_to_the_clock(step.number, deadline, ending)
             yield Standing(step, held_out, self.pace, self.run.lately)
 
     def _numbers(self) -> Iterator[int]:
@@ -288,11 +301,11 @@ class Pretraining:
             yield number
             number += 1
 
-    def _keep_to_the_clock(self, step: int, deadline: float) -> None:
+    def _keep_to_the_clock(self, step: int, deadline: float, ending: float) -> None:
         """Plans the rest anew from the speed so far, the latest steps counting most."""
         if self.run.writes:
             recent = [event["seconds"] for event in self.run.speed.events()][-max(10, step // 4) :]
-            remaining = int((deadline - self.run.spent) / float(np.mean(recent)))
+            remaining = int((deadline - self.run.spent) / float(np.mean(recent)) - ending)
             self.pace = self.pace.again(step, remaining)
             self.pace.save(self.pace_path)
         self.pace = self.processes.agree(self.pace)

@@ -115,7 +115,7 @@ class PretrainingRun:
     ) -> None:
         """`waited` is how much of a budget was spent before, such as on loading torch."""
         self.request, self.processes, self.started = request, processes, time.monotonic() - waited
-        self.ending = (request.budget or 0.0) * ENDING
+        self.ending = 0.0  # what is to be done after the last step, in steps
         settings = settings_of(request)
         check_device(request.device)
         with processes.first_alone():
@@ -162,8 +162,8 @@ class PretrainingRun:
         deadline = None
         if self.request.budget is not None:
             waited = time.monotonic() - self.started  # for reading and measuring: part of the budget
-            deadline = self.request.budget - self.ending - (waited if self.pretraining.run.step == 0 else 0)
-        for standing in self.pretraining.steps(deadline=deadline, stop=stop):
+            deadline = self.request.budget * (1 - ENDING) - (waited if self.pretraining.run.step == 0 else 0)
+        for standing in self.pretraining.steps(deadline=deadline, ending=self.ending, stop=stop):
             watch(standing)
         model, after = self._whole_model(), self._losses()
         outcome = self.processes.agree(self._end(model, after) if self.processes.rank == 0 else None)
@@ -208,7 +208,6 @@ class PretrainingRun:
 
     def _size_for_the_budget(self, settings: PretrainingSettings, note: Note) -> str:
         """The size that this machine's speed allows; a run begun earlier keeps its own."""
-        assert self.request.budget is not None
         saved = self.request.folder / "settings.json"
         if saved.exists():
             return PretrainingSettings.from_json(saved.read_text(encoding="utf-8")).size
@@ -221,8 +220,7 @@ class PretrainingRun:
             each = seconds_a_step(self._made(self._parted(settings)), at_least=TRIED)
             return settings.batch_tokens / each
 
-        left = self.processes.agree(self.request.budget - self.ending - (time.monotonic() - self.started))
-        choice = choose_size(left, pieces_a_second, shape, self.processes.agree(free_bytes()))
+        choice = choose_size(self._left(), pieces_a_second, shape, self.processes.agree(free_bytes()))
         note(choice.in_words())
         return choice.size
 
@@ -246,9 +244,14 @@ class PretrainingRun:
             return replace(settings, steps=PretrainingSettings.from_json(saved.read_text(encoding="utf-8")).steps)
         trial = self._made(settings)
         each = seconds_a_step(trial)
-        self.ending += self._try_the_ending(trial)
-        left = self.processes.agree(self.request.budget - self.ending - (time.monotonic() - self.started))
-        return replace(settings, steps=steps_in(left, each))
+        ending = self._try_the_ending(trial)
+        self.ending = ending / each
+        return replace(settings, steps=steps_in(self._left() - ending, each))
+
+    def _left(self) -> float:
+        """Seconds of the budget that are left."""
+        assert self.request.budget is not None
+        return self.processes.agree(self.request.budget * (1 - ENDING) - (time.monotonic() - self.started))
 
     def _try_the_ending(self, trial: Pretraining) -> float:
         """How long the end will take: the last figures, the curve; saving and leaving take about as long again."""

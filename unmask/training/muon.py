@@ -6,12 +6,14 @@ products emulates, and knows nothing of fused query, key and value matrices.
 """
 
 import math
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 import torch
 from torch import Tensor
 from torch.optim import AdamW
+
+from unmask.training.distributed import divided, whole
 
 COEFFICIENTS = (3.4445, -4.7750, 2.0315)  # of the quintic whose iteration drives singular values towards one
 ITERATIONS = 5
@@ -41,24 +43,34 @@ class Muon(AdamW):
 
     def _move(self, group: dict[str, Any]) -> None:
         parameters = [parameter for parameter in group["params"] if parameter.grad is not None]
-        updates = [block for parameter in parameters for block in self._update(parameter)]
-        for parameter in parameters:
-            parameter.mul_(1 - group["lr"] * group["weight_decay"])
-        blocks = [block for parameter in parameters for block in square_blocks(parameter)]
-        for shape in {update.shape for update in updates}:
-            chosen = [place for place, update in enumerate(updates) if update.shape == shape]
-            moved = orthogonalised(torch.stack([updates[place] for place in chosen]))  # (n, rows, columns)
-            for place, step in zip(chosen, moved, strict=True):
-                blocks[place].sub_(step, alpha=group["lr"] * LIKE_ADAM * math.sqrt(max(shape)))
+        steps = orthogonal_steps([self._update(parameter) for parameter in parameters])
+        for parameter, step in zip(parameters, steps, strict=True):
+            parameter.mul_(1 - group["lr"] * group["weight_decay"]).sub_(divided(step, parameter), alpha=group["lr"])
 
-    def _update(self, parameter: Tensor) -> list[Tensor]:
-        """The gradient with its momentum, looked ahead (Nesterov)."""
+    def _update(self, parameter: Tensor) -> Tensor:
+        """The gradient with its momentum, looked ahead (Nesterov); whole, where processes hold parts of it."""
         state = self.state[parameter]
         if not state:
             state["momentum"] = torch.zeros_like(parameter)
         assert parameter.grad is not None
         momentum = state["momentum"].mul_(MOMENTUM).add_(parameter.grad)
-        return square_blocks(parameter.grad.add(momentum, alpha=MOMENTUM))
+        return whole(parameter.grad.add(momentum, alpha=MOMENTUM))
+
+
+def orthogonal_steps(updates: Sequence[Tensor]) -> list[Tensor]:
+    """A step for each matrix, orthogonal in each of its blocks, its entries about as large as Adam's would be.
+
+    Blocks of one shape are computed as one stack.
+    """
+    blocks = [square_blocks(update) for update in updates]
+    flat = [block for parts in blocks for block in parts]
+    found: dict[int, Tensor] = {}
+    for shape in dict.fromkeys(block.shape for block in flat):
+        places = [place for place, block in enumerate(flat) if block.shape == shape]
+        steps = orthogonalised(torch.stack([flat[place] for place in places])) * (LIKE_ADAM * math.sqrt(max(shape)))
+        found |= dict(zip(places, steps, strict=True))
+    ordered = iter(found[place] for place in range(len(flat)))
+    return [torch.cat([next(ordered) for _ in parts]) for parts in blocks]
 
 
 def square_blocks(matrix: Tensor) -> list[Tensor]:

@@ -1,0 +1,58 @@
+"""Searching, learning curves and all of GLUE, on made examples."""
+
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from reviews import ROWS, request
+
+from unmask.data.splitting import first_share
+from unmask.errors import InputError
+from unmask.model.folder import open_model
+from unmask.tasks.glue import run_glue
+from unmask.tasks.learning_curve import learning_curve
+from unmask.tasks.searching import search
+
+
+def test_a_search_keeps_the_best_and_stops_in_time(encoder: Path, reviews: Path, tmp_path: Path) -> None:
+    found = search(request(encoder, reviews, tmp_path / "found"), budget=0.0)
+    assert len(found.trials) == 1  # the first is always tried
+    assert found.left_out == 11
+    again = search(request(encoder, reviews, tmp_path / "found"), budget=60.0)
+    assert len(again.trials) > 1
+    assert again.best.score == max(trial.score for trial in again.trials)
+    assert open_model(tmp_path / "found").about.scores["accuracy"] == again.best.score
+
+
+def test_a_learning_curve_grows_by_adding_examples(encoder: Path, reviews: Path, tmp_path: Path) -> None:
+    found = learning_curve(request(encoder, reviews, tmp_path / "curve", epochs=2))
+    assert [point.examples for point in found.points] == [round(len(ROWS) * share) for share in (0.1, 0.2, 0.4, 0.7, 1)]
+    assert (tmp_path / "curve" / "learning_curve.png").stat().st_size > 1000
+    shares = [set(first_share(100, share, 5)) for share in (0.1, 0.5, 1.0)]
+    assert shares[0] < shares[1] < shares[2] == set(range(100))
+
+
+def test_glue_runs_the_sets_that_are_there(encoder: Path, reviews: Path, tmp_path: Path) -> None:
+    glue = tmp_path / "glue"
+    for name, header in (("SST-2", "sentence\tlabel"), ("RTE", "index\tsentence1\tsentence2\tlabel")):
+        (glue / name).mkdir(parents=True)
+        for part in ("train", "dev"):
+            rows = [
+                _sst(text, label) if name == "SST-2" else _rte(n, text, label) for n, (text, label) in enumerate(ROWS)
+            ]
+            (glue / name / f"{part}.tsv").write_text("\n".join([header, *rows]) + "\n")
+    asked = replace(request(encoder, reviews, tmp_path / "all", epochs=1), task="glue", train=glue, dev=None)
+    table = run_glue(asked)
+    assert [row.name for row in table.rows] == ["sst2", "rte"]
+    assert "mnli" in table.left_out
+    assert "93.5" in table.to_words()  # the paper's SST-2
+    with pytest.raises(InputError, match="without a set of GLUE"):
+        run_glue(replace(asked, train=tmp_path))
+
+
+def _sst(text: str, label: str) -> str:
+    return f"{text}\t{int(label == 'positive')}"
+
+
+def _rte(number: int, text: str, label: str) -> str:
+    return f"{number}\t{text}\tthe day\t{'entailment' if label == 'positive' else 'not_entailment'}"

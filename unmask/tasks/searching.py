@@ -1,0 +1,91 @@
+"""The best of several settings under a time budget: a request in, the model with the best dev score out.
+
+The grid is the paper's (appendix A.3): learning rates and epochs. Every trial has a folder, so that a search goes on
+where it was interrupted; a trial that would not end within the budget is not begun.
+"""
+
+import json
+import shutil
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import asdict, dataclass, replace
+from pathlib import Path
+from typing import Any
+
+from unmask.files import write_text
+from unmask.tasks.asked import asked
+from unmask.tasks.finetuning_run import FineTuningRun, Outcome, Request
+
+EPOCHS = (3.0, 2.0, 4.0)
+LEARNING_RATES = (5e-5, 3e-5, 2e-5, 4e-5)
+
+
+@dataclass(frozen=True)
+class Trial:
+    """One choice of settings and what came of it."""
+
+    learning_rate: float
+    epochs: float
+    score: float
+    seconds: float
+
+
+@dataclass(frozen=True)
+class Searched:
+    """All trials, and the outcome of the best."""
+
+    trials: tuple[Trial, ...]
+    left_out: int  # choices for which there was no time
+    best: Outcome
+
+    def to_dict(self) -> dict[str, Any]:
+        """The answer as JSON has it."""
+        trials = [asdict(trial) for trial in self.trials]
+        return self.best.to_dict() | {"trials": trials, "left_out": self.left_out}
+
+
+def search(request: Request, budget: float, note: Callable[[str], None] = lambda _: None) -> Searched:
+    """Tries settings until the budget (in seconds) is used up and keeps the best model in the request's folder."""
+    started = time.monotonic()
+    trials: list[Trial] = []
+    outcomes: list[Outcome] = []
+    preset = asked(request.task).preset
+    choices = grid(preset.recipe.learning_rates if preset else LEARNING_RATES)
+    for rate, epochs in choices:
+        left = budget - (time.monotonic() - started)
+        if trials and expected_seconds(trials, epochs) > left:
+            continue
+        folder = request.folder / "trials" / f"{rate:g}-{epochs:g}"
+        tried = replace(request, folder=folder, changes={**request.changes, "learning_rate": rate, "epochs": epochs})
+        outcome = FineTuningRun(tried, note).train()
+        trials.append(Trial(rate, epochs, outcome.score, outcome.seconds))
+        outcomes.append(outcome)
+        note(f"learning rate {rate:g}, {epochs:g} epochs: {outcome.metric} {outcome.score:.4f}")
+    best = max(outcomes, key=lambda outcome: outcome.score)
+    adopt(Path(best.folder), request.folder)
+    found = Searched(tuple(trials), len(choices) - len(trials), replace(best, folder=str(request.folder)))
+    write_text(request.folder / "search.json", json.dumps(found.to_dict(), indent=2) + "\n")
+    return found
+
+
+def grid(learning_rates: Sequence[float]) -> list[tuple[float, float]]:
+    """The choices, those first that teach most: every learning rate once, then other epochs.
+
+    >>> grid((5e-5, 3e-5))[:3]
+    [(5e-05, 3.0), (3e-05, 3.0), (5e-05, 2.0)]
+    """
+    return [(rate, epochs) for epochs in EPOCHS for rate in learning_rates]
+
+
+def expected_seconds(trials: Sequence[Trial], epochs: float) -> float:
+    """How long a trial will take, by the slowest so far.
+
+    >>> expected_seconds([Trial(5e-5, 2.0, 0.9, 10.0)], 4.0)
+    20.0
+    """
+    return max(trial.seconds / trial.epochs for trial in trials) * epochs
+
+
+def adopt(found: Path, folder: Path) -> None:
+    """Makes the model of one folder that of another."""
+    shutil.copytree(found, folder, dirs_exist_ok=True)
