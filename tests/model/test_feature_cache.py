@@ -2,7 +2,9 @@
 
 import errno
 import os
+import shutil
 from pathlib import Path
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -75,3 +77,15 @@ def test_a_full_disk_is_said_in_a_line(tmp_path: Path, model: BertWithHead) -> N
     with pytest.raises(InputError, match=r"0\.0 GB for features"):
         FeatureCache(tmp_path, model.bert, (4,), ROWS, full).stored  # noqa: B018
     assert not list(tmp_path.iterdir())
+
+
+def test_a_disk_without_room_is_noticed_before_the_work(
+    tmp_path: Path, model: BertWithHead, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    cache, told = FeatureCache(tmp_path, model.bert, (1, 4), ROWS), list[int]()
+    assert cache.bytes == len(cache.stored.tobytes())
+    cache.remove()
+    monkeypatch.setattr(shutil, "disk_usage", lambda _: SimpleNamespace(free=cache.bytes - 1))
+    with pytest.raises(InputError, match="a disk that is too full"):
+        FeatureCache(tmp_path, model.bert, (1, 4), ROWS, lambda done, _: told.append(done)).stored  # noqa: B018
+    assert not told

@@ -6,6 +6,7 @@ rows. The file holds every distinct row once and is found by its content, so bat
 
 import errno
 import hashlib
+import shutil
 from collections.abc import Callable, Iterator, Sequence
 from functools import cached_property
 from pathlib import Path
@@ -52,7 +53,15 @@ class FeatureCache:
             self._fill()
         return np.memmap(self.path, np.float16, "r", shape=(self.tokens, len(self.layers), self.bert.config.width))
 
+    @property
+    def bytes(self) -> int:
+        """How large the file is."""
+        return self.tokens * len(self.layers) * self.bert.config.width * np.dtype(np.float16).itemsize
+
     def _fill(self) -> None:
+        self.path.parent.mkdir(parents=True, exist_ok=True)
+        if shutil.disk_usage(self.path.parent).free < self.bytes:  # before hours of work are lost
+            raise self._no_room()
         try:
             with atomic_path(self.path) as temporary, temporary.open("wb") as file:
                 for done, features in self._computed():
@@ -61,8 +70,11 @@ class FeatureCache:
         except OSError as error:
             if error.errno not in (errno.ENOSPC, errno.EDQUOT):
                 raise
-            size = self.tokens * len(self.layers) * self.bert.config.width * 2 / 1e9
-            raise InputError("a full disk", wanted=f"{size:.1f} GB for features in {self.path.parent}") from error
+            raise self._no_room() from error
+
+    def _no_room(self) -> InputError:
+        wanted = f"{self.bytes / 1e9:.1f} GB for features in {self.path.parent}"
+        return InputError("a disk that is too full", wanted=wanted, do="make room, or choose fewer layers or examples")
 
     def features(self, batch: Ragged) -> Tensor:
         """The features of a batch of rows that are all in the cache."""  # (T, L, D)
