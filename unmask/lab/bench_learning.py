@@ -137,10 +137,7 @@ def courses(rates: Mapping[str, Iterable[float]], alike: Course) -> list[Course]
 
 def run_missing(wanted: Sequence[Course], folder: Path, *, cores: Sequence[int], watch: Watch) -> None:
     """Makes the runs that have no file yet: one after the other, or one on each of the cores at the same time."""
-    strange = set(cores) - os.sched_getaffinity(0)
-    if strange:
-        have = ", ".join(map(str, sorted(os.sched_getaffinity(0))))
-        raise InputError(f"core {min(strange)}", wanted=f"one of {have}")
+    _check_cores(cores)
     folder.mkdir(parents=True, exist_ok=True)
     places: Sequence[int | None] = cores or [None]
     free: SimpleQueue[int | None] = SimpleQueue()
@@ -164,6 +161,14 @@ def run_missing(wanted: Sequence[Course], folder: Path, *, cores: Sequence[int],
             raise
     for run in made:
         run.result()  # raises what the run did; the others were made all the same
+
+
+def _check_cores(cores: Sequence[int]) -> None:
+    if not cores:  # nothing is asked of systems that cannot keep a process on a core
+        return
+    known = os.sched_getaffinity(0)
+    for core in set(cores) - known:
+        raise InputError(f"core {core}", wanted=f"one of {', '.join(map(str, sorted(known)))}")
 
 
 def _run(course: Course, folder: Path, watch: Watch) -> None:
