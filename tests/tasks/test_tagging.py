@@ -202,6 +202,22 @@ def test_a_word_that_vanishes_inside_an_entity_is_part_of_it() -> None:
     assert [(entity.start, entity.end) for entity in answer.entities] == [(0, 10)]
 
 
+def test_raw_text_is_read_in_the_words_that_were_learned() -> None:
+    text, words = "u.s. ann-bob", ((0, 1), (1, 2), (2, 3), (3, 4), (5, 8), (8, 9), (9, 12))
+    whole = Tagging(("O", "B-LOC", "I-LOC", "B-PER", "I-PER"))
+    (answer,) = given_scores(whole, TaggedExample(text, words), ["B-LOC", "B-PER"])
+    assert [entity.text for entity in answer.entities] == ["u.s.", "ann-bob"]
+    assert answer.tags == ("B-LOC", "I-LOC", "I-LOC", "I-LOC", "B-PER", "I-PER", "I-PER")
+    apart = replace(whole, whole_words=False)
+    (answer,) = given_scores(apart, TaggedExample(text, words), ["B-LOC", "O", "O", "O", "O", "O", "B-PER"])
+    assert [entity.text for entity in answer.entities] == ["u", "bob"]
+
+
+def test_the_examples_say_whether_words_keep_their_marks() -> None:
+    assert not Tagging.learned_from(sentences()).whole_words
+    assert Tagging.learned_from([*sentences(), tagged("u.s./B-LOC")]).whole_words
+
+
 def test_windows_vote_and_agree_with_one_whole_reading() -> None:
     example = replace(tagged(" ".join(["ann/B-PER lee/I-PER went/O to/O rome/B-LOC ./O"] * 4)), tags=None)
     whole = Tagging(("O", "B-PER", "I-PER", "B-LOC", "I-LOC"), longest=32)
@@ -276,4 +292,4 @@ def test_a_published_field_is_recognised_without_our_description(tmp_path: Path)
     save_model(tmp_path / "tagger", CONFIG, lively(task), TOKENIZER, About(head=task.head, **task.about))
     (tmp_path / "tagger" / "unmask.json").unlink()
     about = open_model(tmp_path / "tagger").about
-    assert task_of(about, 24) == replace(task, longest=24)
+    assert task_of(about, 24) == replace(task, longest=24, whole_words=True)

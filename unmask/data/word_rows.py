@@ -4,7 +4,7 @@ Sentences whose words are known come in; rows go out that know at which token ea
 encoded by itself, so that whatever becomes of it (even nothing) the other words stay where they are.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import groupby
 
@@ -79,7 +79,7 @@ def words_of(example: TaggedExample) -> list[str]:
     return [example.text[start:end] for start, end in example.words]
 
 
-def distinct_words(examples: Sequence[TaggedExample]) -> list[str]:
+def distinct_words(examples: Iterable[TaggedExample]) -> list[str]:
     """Every word once: a text has far fewer different words than words."""
     return list(dict.fromkeys(word for example in examples for word in words_of(example)))
 

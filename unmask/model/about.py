@@ -34,6 +34,7 @@ class About:
     long_text: str = "head"  # what is read of a longer text: head, tail, head+tail or windows
     scheme: str = ""  # how tags mark where spans begin and end, IOB1, IOB2 or BIOES; if empty, labels tell
     context: bool = False  # a sentence is read among its neighbours in the document
+    whole_words: bool = True  # a tagger's words keep the marks within them (U.S.); else every mark is a word
     stride: int | None = None  # pieces between the beginnings of windows that an answer is looked for in
     longest_answer: int | None = None  # pieces
     thresholds: Mapping[str, float] = field(default_factory=dict)  # by label or purpose

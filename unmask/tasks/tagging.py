@@ -5,7 +5,7 @@ words; with `context` a sentence is read among its neighbours in the document, a
 """
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from unmask.data.examples import TaggedExample
 from unmask.data.rows import Row
-from unmask.data.word_rows import NO_LABEL, WordRow, word_rows
+from unmask.data.word_rows import NO_LABEL, WordRow, distinct_words, word_rows
 from unmask.decode.labels import softmax
 from unmask.decode.tags import (
     LETTERS,
@@ -31,6 +31,8 @@ from unmask.model.about import About
 from unmask.tasks.span_metrics import span_report
 from unmask.tasks.task import LONGEST, Floats, Losses, Task, TaskBatch
 from unmask.text.tokenizer import Tokenizer
+from unmask.text.whole_words import whole_words
+from unmask.text.word_spans import word_spans
 
 if TYPE_CHECKING:
     from torch import Tensor
@@ -82,6 +84,7 @@ class Tagging(Task):
     scheme: str = "IOB2"  # of the labels, whatever that of the files is
     longest: int = LONGEST  # pieces of a row
     context: bool = False  # a sentence is read among its neighbours in the document
+    whole_words: bool = True  # as its examples had it, so raw text is read: U.S. is one word, or four
     head: str = "tokens"
 
     @classmethod
@@ -92,6 +95,7 @@ class Tagging(Task):
         types = {type_ for example in examples for type_, _, _ in spans_of(example.tags or (), ANY_SCHEME)}
         if not types:
             raise InputError(f"{len(examples)} sentences without an entity", wanted="tags other than O to learn")
+        options.setdefault("whole_words", have_whole_words(examples))
         return cls(labels_of(types, scheme), scheme, head=CHAIN if crf else cls.head, **options)
 
     @classmethod
@@ -101,6 +105,7 @@ class Tagging(Task):
             scheme=about.scheme or scheme_of(about.labels),
             longest=about.max_length or longest,
             context=about.context,
+            whole_words=about.whole_words,
             head=about.head or cls.head,
         )
 
@@ -111,6 +116,7 @@ class Tagging(Task):
             "scheme": self.scheme,
             "max_length": self.longest,
             "context": self.context,
+            "whole_words": self.whole_words,
             "long_text": "windows",
         }
 
@@ -124,7 +130,19 @@ class Tagging(Task):
 
     def rows(self, examples: Sequence[TaggedExample], tokenizer: Tokenizer) -> list[Row]:
         labels = None if any(example.tags is None for example in examples) else [self._numbers(e) for e in examples]
-        return [*word_rows(tokenizer, examples, labels, longest=self.longest, context=self.context)]
+        read = [self.as_read(example) for example in examples]
+        return [*word_rows(tokenizer, read, labels, longest=self.longest, context=self.context)]
+
+    def as_read(self, example: TaggedExample) -> TaggedExample:
+        """The example with the words that the model reads: where no tags hold them apart, whole ones if it knows them.
+
+        >>> task, example = Tagging(("O", "B-LOC", "I-LOC")), TaggedExample("U.S.", ((0, 1), (1, 2), (2, 3), (3, 4)))
+        >>> task.as_read(example).words
+        ((0, 4),)
+        """
+        if example.tags is not None or not self.whole_words:
+            return example
+        return replace(example, words=whole_words(example.text, example.words))
 
     def losses(self, outputs: "Tensor", batch: TaskBatch) -> Losses:
         import torch
@@ -149,7 +167,8 @@ class Tagging(Task):
     def answers(
         self, examples: Sequence[TaggedExample], rows: Sequence[Row], outputs: Sequence[Floats]
     ) -> list[TaggedWords]:
-        counts = [len(example.words) for example in examples]
+        known = [self.as_read(example).words for example in examples]
+        counts = [len(words) for words in known]
         scores, votes = voted(counts, rows, outputs)
         read = np.split(votes > 0, np.cumsum(counts)[:-1])  # of each sentence, which words anything could be read of
         scores = scores[votes > 0]
@@ -158,9 +177,9 @@ class Tagging(Task):
         probabilities = softmax(scores)[np.arange(len(path)), path]
         ends = np.cumsum(sizes)[:-1]
         return [
-            self._answer(example, np.flatnonzero(words), labels.tolist(), probable)
-            for example, words, labels, probable in zip(
-                examples, read, np.split(path, ends), np.split(probabilities, ends), strict=True
+            self._answer(example, [own[n] for n in np.flatnonzero(some)], labels.tolist(), probable)
+            for example, own, some, labels, probable in zip(
+                examples, known, read, np.split(path, ends), np.split(probabilities, ends), strict=True
             )
         ]
 
@@ -195,15 +214,15 @@ class Tagging(Task):
         return transitions, start, end
 
     def _answer(
-        self, example: TaggedExample, words: NDArray[np.intp], labels: Sequence[int], probabilities: Scores
+        self, example: TaggedExample, words: Sequence[tuple[int, int]], labels: Sequence[int], probabilities: Scores
     ) -> TaggedWords:
-        """The answer from the labels of the words that could be read; one between two of an entity is part of it."""
+        """The answer from the labels of the words that were read; any word that lies within an entity is part of it."""
         tags = [self.labels[label] for label in labels]
-        found = entities(example.text, [example.words[word] for word in words], tags, probabilities, self.scheme)
-        spans = [
-            (type_, int(words[first]), int(words[after - 1]) + 1) for type_, first, after in spans_of(tags, self.scheme)
-        ]
-        return TaggedWords(tuple(tags_of(spans, len(example.words), self.scheme)), self.scheme, found.entities)
+        found = entities(example.text, words, tags, probabilities, self.scheme).entities
+        first = {start: number for number, (start, _) in enumerate(example.words)}
+        after = {end: number + 1 for number, (_, end) in enumerate(example.words)}
+        spans = [(entity.type, first[entity.start], after[entity.end]) for entity in found]
+        return TaggedWords(tuple(tags_of(spans, len(example.words), self.scheme)), self.scheme, found)
 
 
 def labels_of(types: Iterable[str], scheme: str) -> tuple[str, ...]:
@@ -215,6 +234,15 @@ def labels_of(types: Iterable[str], scheme: str) -> tuple[str, ...]:
     if scheme not in LETTERS:
         raise InputError(f"tag scheme {scheme!r}", wanted=" or ".join(LETTERS))
     return ("O", *(f"{letter}-{type_}" for type_ in sorted(types) for letter in LETTERS[scheme] if letter != "O"))
+
+
+def have_whole_words(examples: Iterable[TaggedExample]) -> bool:
+    """Whether any word has marks within, as in most annotated English.
+
+    >>> have_whole_words([TaggedExample("U.S.", ((0, 4),))]), have_whole_words([TaggedExample("北京", ((0, 1),))])
+    (True, False)
+    """
+    return any(len(word_spans(word)) > 1 for word in distinct_words(examples))
 
 
 def scheme_of(labels: Sequence[str]) -> str:
