@@ -82,7 +82,7 @@ def test_no_answer_is_null_and_has_no_source() -> None:
     assert "source" not in told
     assert told["nbest"][0]["source"] == "crew.txt"
     assert told["score"] == told["no_answer_probability"] > 0.5
-    assert finder(nothing=7.0, thresholds={"no_answer": -2.0})("Who?", passages).answered.answer == "sailor"
+    assert finder(nothing=7.0, thresholds={"no_answer": -2.0})("Who?", passages).answer == "sailor"
 
 
 def test_an_answer_deep_in_a_long_text_is_found_in_bounded_memory() -> None:
@@ -92,7 +92,7 @@ def test_an_answer_deep_in_a_long_text_is_found_in_bounded_memory() -> None:
     peak = tracemalloc.get_traced_memory()[1]
     tracemalloc.stop()
     place = text.index("old keeper")
-    assert (found.answered.answer, found.answered.start) == ("old keeper", place)
+    assert (found.answer, found.answered.start) == ("old keeper", place)
     assert peak < 60_000_000
 
 

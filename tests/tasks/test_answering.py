@@ -1,5 +1,6 @@
 """Answering: the loss of transformers, spans of the original text, no answer, and a folder that answers as before."""
 
+import json
 from dataclasses import replace
 from pathlib import Path
 
@@ -10,6 +11,8 @@ import transformers
 
 from unmask.data.examples import GivenAnswer, QuestionExample
 from unmask.data.rows import Row
+from unmask.decode.spans import Answered
+from unmask.errors import InputError
 from unmask.model.about import About
 from unmask.model.bert import Bert
 from unmask.model.config import BertConfig
@@ -19,6 +22,7 @@ from unmask.model.names import to_published
 from unmask.model.outputs import outputs_of
 from unmask.tasks.answering import NO_ANSWER, Answering
 from unmask.tasks.finetuning import FineTuning, FineTuningSettings, TaskLearner
+from unmask.tasks.finetuning_run import FineTuningRun, Request
 from unmask.tasks.kinds import task_of
 from unmask.tasks.task import Floats, make_batch
 from unmask.text.tokenizer import Tokenizer
@@ -90,7 +94,9 @@ def test_the_loss_is_that_of_transformers_on_the_same_weights() -> None:
     assert ours.item() == pytest.approx(expected.item(), abs=1e-5)
     ours.backward()
     expected.backward()
-    torch.testing.assert_close(model.head.classifier.weight.grad, theirs.qa_outputs.weight.grad, atol=1e-5, rtol=1e-4)
+    torch.testing.assert_close(
+        model.get_parameter("head.classifier.weight").grad, theirs.qa_outputs.weight.grad, atol=1e-5, rtol=1e-4
+    )
 
 
 def test_rows_of_different_lengths_have_each_its_own_loss() -> None:
@@ -192,3 +198,48 @@ def test_a_model_learns_examples_by_heart_and_answers_the_same_after_reload(tmp_
     again = task_of(opened.about, opened.config.positions)
     assert isinstance(opened.model, BertWithHead)
     assert again.answers(EXAMPLES, rows, outputs_of(opened.model, again.rows(EXAMPLES, opened.tokenizer))) == answers
+
+
+def test_a_file_of_questions_becomes_a_folder_that_answers_them(tmp_path: Path) -> None:
+    questions = [
+        {"id": str(number), "question": asked, "answers": [{"text": said, "answer_start": 0}]}
+        for number, (asked, said) in enumerate([("Who saw it?", "Ann"), ("What was it?", "Ann saw a cat.")])
+    ]
+    unsaid = {"id": "2", "question": "When was it?", "answers": [], "is_impossible": True}
+    paragraph = {"context": "Ann saw a cat.", "qas": [*questions, unsaid]}
+    file = tmp_path / "train.json"
+    file.write_text(json.dumps({"version": "2.0", "data": [{"paragraphs": [paragraph]}]}))
+    save_model(tmp_path / "encoder", CONFIG, Bert(CONFIG), TOKENIZER, About())
+    changes = {"epochs": 40, "batch_size": 3, "learning_rate": 1e-2, "dropout": 0.0, "evaluations": 0.1}
+    run = FineTuningRun(
+        Request("answer", str(tmp_path / "encoder"), file, tmp_path / "reader", dev=file, changes=changes)
+    )
+    assert run.task.longest == CONFIG.positions
+    assert run.train().score == 1.0
+    about = open_model(tmp_path / "reader").about
+    assert (about.head, about.max_length, about.stride) == ("span", CONFIG.positions, 128)
+    assert set(about.thresholds) == {NO_ANSWER}
+    assert about.scores["no_answer_f1"] == about.scores["has_answer_f1"] == 1.0
+
+
+def test_long_contexts_are_read_by_windows_or_not_at_all() -> None:
+    assert Answering.learned_from(ANSWERED, long_text="windows") == Answering.learned_from(ANSWERED)
+    with pytest.raises(InputError, match="wanted windows"):
+        Answering.learned_from(ANSWERED, long_text="tail")
+
+
+@pytest.mark.parametrize(
+    ("question", "context", "answer", "metrics", "exact"),
+    [
+        ("Who?", "the barn", "Barn", "squad1", 1.0),
+        ("谁？", "《树上》", "树上", "cmrc", 1.0),
+        ("谁？", "《树上》", "树上", "squad1", 0.0),
+    ],
+)
+def test_answers_are_scored_as_their_language_is(
+    question: str, context: str, answer: str, metrics: str, exact: float
+) -> None:
+    example = QuestionExample(question, context, (GivenAnswer(answer, 0),))
+    given = Answered(context, 0, len(context), 1.0, 0.0, (), 0.0)
+    assert Answering(metrics=metrics).scores([example], [given])["exact_match"] == exact
+    assert Answering().scores([example], [given])["exact_match"] == 1.0

@@ -42,9 +42,14 @@ class Found:
     sources: tuple[str | None, ...]  # of the n-best
 
     @property
+    def answer(self) -> str | None:
+        """The words of the answer, if there is one."""
+        return self.answered.answer
+
+    @property
     def source(self) -> str | None:
         """Where the answer stands; none if there is none, or if nobody said what the text is from."""
-        return None if self.answered.answer is None else self.sources[0]
+        return None if self.answer is None else self.sources[0]
 
     def to_dict(self) -> dict[str, Any]:
         """The answer as JSON has it.
@@ -68,7 +73,7 @@ class AnswerFinder:
     >>> tokenizer = Tokenizer([*SPECIAL_PIECES, "who", "ann", "sang", "?", "."])
     >>> config = BertConfig.named("tiny", vocabulary_size=tokenizer.size)
     >>> find = AnswerFinder(BertWithHead(Bert(config), make_head("span", config)), tokenizer, About("span"))
-    >>> find("Who sang?", "Ann sang.").answered.answer in "Ann sang."
+    >>> find("Who sang?", "Ann sang.").answer in "Ann sang."
     True
     """
 

@@ -39,8 +39,7 @@ def ask(
 
 def _words(found: "Found") -> str:
     told = found.answered
-    first = told.answer if told.answer is not None else "(no answer)"
-    lines = [f"{first}  ({told.score:.3f})"]
+    lines = [f"{'(no answer)' if found.answer is None else found.answer}  ({told.score:.3f})"]
     for span, source in zip(told.nbest[:SHOWN], found.sources, strict=False):
         lines.append(f"  {span.score:.3f}  {source}, characters {span.start:,}–{span.end:,}: {span.answer}")
     return "\n".join(lines)

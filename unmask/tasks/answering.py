@@ -15,6 +15,7 @@ from unmask.data.examples import QuestionExample
 from unmask.data.question_rows import WindowRow, question_rows
 from unmask.data.rows import Row
 from unmask.decode.spans import Answered, Window, answered
+from unmask.errors import InputError
 from unmask.model.about import About
 from unmask.tasks.cmrc_metrics import cmrc_scores
 from unmask.tasks.question_metrics import Answers, find_best_threshold, squad1_scores, squad2_report, squad2_scores
@@ -52,6 +53,8 @@ class Answering(Task):
     @classmethod
     def learned_from(cls, examples: Sequence[QuestionExample], **options: Any) -> Self:
         """The task with answers as long as those of its examples, which may have none if some of them have none."""
+        if options.pop("long_text", "windows") != "windows":
+            raise InputError("another way to read long texts than windows", wanted="windows: answers stand anywhere")
         options.setdefault("longest_answer", longest_answer(examples))
         if any(example.answers == () for example in examples):
             options.setdefault("thresholds", {NO_ANSWER: 0.0})
