@@ -10,7 +10,7 @@ from unmask.cli.console import Answer, Console, verb
 from unmask.cli.pretrain import parse_duration
 
 if TYPE_CHECKING:
-    from unmask.tasks.finetuning_run import Request
+    from unmask.tasks.finetuning_run import FineTuningRun, Outcome, Request
 
 Changes = dict[str, Any]
 
@@ -58,6 +58,9 @@ def finetune(
     curve: Annotated[
         bool, typer.Option("--learning-curve", help="Also learn from growing shares of the examples.")
     ] = False,
+    runs: Annotated[
+        int, typer.Option("--runs", min=1, help="Runs with so many seeds, for mean and deviation; the best is kept.")
+    ] = 1,
     fresh_layers: Annotated[int, typer.Option("--fresh-layers", min=0, help="Top layers that start anew.")] = 0,
     device: Device = "cpu",
     *,
@@ -97,14 +100,31 @@ def finetune(
         return _search(request, search, console)
     if curve:
         return _learning_curve(request, console)
-    run = FineTuningRun(request, console.note)
-    with console.progress("fine-tuning", run.tuning.steps, "steps") as bar:
-        outcome = run.train(lambda standing: bar.update(standing.step.number, None, **_figures(standing)))
+    if runs > 1:
+        return _several_runs(request, runs, console)
+    outcome = _train(FineTuningRun(request, console.note), console)
     words = [
         f"{outcome.folder}: {outcome.metric} {outcome.score:.4f} on {outcome.dev_examples:,} examples",
         f"{outcome.steps:,} steps, {outcome.examples_per_second:,.0f} examples a second, {outcome.seconds:.0f} s",
     ]
     return Answer(outcome.to_dict(), "\n".join(words))
+
+
+def _train(run: "FineTuningRun", console: Console) -> "Outcome":
+    with console.progress("fine-tuning", run.tuning.steps, "steps") as bar:
+        return run.train(lambda standing: bar.update(standing.step.number, None, **_figures(standing)))
+
+
+def _several_runs(request: "Request", runs: int, console: Console) -> Answer:
+    from unmask.tasks.several_runs import several_runs
+
+    seeds = range(console.seed, console.seed + runs)
+    found = several_runs(request, seeds, train=lambda run: _train(run, console), note=console.note)
+    words = [
+        f"{found.folder}: {found.metric} {found.score:.4f} ± {found.deviation:.4f} over {runs} seeds",
+        f"the model is the best of them, {max(found.scores.values()):.4f} ({Path(found.best).name})",
+    ]
+    return Answer(found.to_dict(), "\n".join(words))
 
 
 def _glue(request: "Request", console: Console) -> Answer:
