@@ -117,6 +117,8 @@ class FineTuningRun:
             return Outcome(**json.loads(finished.read_text(encoding="utf-8")))
         self.tuning.resume(self.note)
         write_text(self.request.folder / SETTINGS, self.settings.to_json())
+        if self.tuning.cached is not None:
+            self.note(f"the features of {self.tuning.cached.cache.tokens:,} pieces are computed once, before all steps")
         for standing in self.tuning.train(stop=stop):
             on_step(standing)
         return self._end()
