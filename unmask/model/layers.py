@@ -44,22 +44,23 @@ class Layer(nn.Module):
 
     def __init__(self, config: BertConfig, number: int) -> None:
         super().__init__()
-        self.qkv = nn.Linear(config.width, 3 * config.width)  # one product in place of three
-        self.attention_out = nn.Linear(config.width, config.width)
+        self.heads, self.activation = config.heads_of(number), config.activation
+        attended = self.heads * config.head_width  # H · K: the width, unless heads were taken out
+        self.qkv = nn.Linear(config.width, 3 * attended)  # one product in place of three
+        self.attention_out = nn.Linear(attended, config.width)
         self.attention_norm = nn.LayerNorm(config.width, config.norm_epsilon)
         self.up = nn.Linear(config.width, config.feed_forward)
         self.down = nn.Linear(config.feed_forward, config.width)
         self.output_norm = nn.LayerNorm(config.width, config.norm_epsilon)
-        self.heads, self.activation = config.heads, config.activation
         self.rate, self.attention_rate = config.dropout, config.attention_dropout
         self.place = 3 * number + 1  # of this layer's three dropouts among the model's
 
     def forward(self, x: Tensor, stacks: Stacks, chance: Chance | None = None, causal: bool = False) -> Tensor:
         """The hidden states after this layer."""  # (T, D) -> (T, D)
-        qkv = self.qkv(x)  # (T, 3D)
+        qkv = self.qkv(x)  # (T, 3·H·K)
         context = attend(
             qkv, stacks, self.heads, causal=causal, rate=self.attention_rate, chance=chance, place=self.place
-        )  # (T, D)
+        )  # (T, H·K)
         x = self.attention_norm(drop_add(x, self.attention_out(context), self.rate, chance, self.place + 1))
         output: Tensor = self.output_norm(drop_add(x, self.feed_forward(x), self.rate, chance, self.place + 2))
         return output
