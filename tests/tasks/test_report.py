@@ -16,7 +16,7 @@ from unmask.data.examples import ChoiceExample, GivenAnswer, QuestionExample, Ta
 from unmask.decode.choices import Chosen
 from unmask.decode.embeddings import Embedded
 from unmask.decode.labels import Classified, MultiLabelled, Valued, classified
-from unmask.decode.spans import Answered
+from unmask.decode.spans import Answered, Span
 from unmask.tasks.answering import Answering
 from unmask.tasks.choosing import Choosing
 from unmask.tasks.classification import TEMPERATURE, Classification
@@ -81,7 +81,8 @@ def tags() -> tuple[Task, list[Any], list[Any]]:
 def answers() -> tuple[Task, list[Any], list[Any]]:
     context = "Ann sang in the mill. " * 20 + "Bob slept. " + "The day was fine. " * 20
     asked = [QuestionExample(q, context, (GivenAnswer("Ann", 0),)) for q in ("Who sang?", "谁睡了？", "What was fine?")]
-    given = [Answered(name, context.index(name), context.index(name) + 3, 0.9, 0.0, (), 1.0) for name in ("Ann", "Bob")]
+    spans = [Span(name, context.index(name), context.index(name) + 3, 0.9) for name in ("Ann", "Bob")]
+    given = [Answered(span.answer, span.start, span.end, 0.9, 0.0, (span,), 1.0) for span in spans]
     return Answering(), [*asked, QuestionExample("When?", context, ())], [*given, given[1], given[0]]
 
 

@@ -11,7 +11,7 @@ from html import escape
 from unmask.tasks.report_parts import Curve
 
 WIDTH, HEIGHT = 420, 270  # narrow, so that its letters can be read on a phone
-LEFT, RIGHT, TOP, BOTTOM = 48, 408, 24, 228  # of the field in which marks stand
+LEFT, RIGHT, TOP, BOTTOM = 48, 408, 30, 228  # of the field in which marks stand
 CELL, LETTER = 34, 7.2  # a cell of a matrix; how wide a letter is
 MANY_POINTS = 60  # a line of more has no dots
 
@@ -54,7 +54,7 @@ def _below(x: float, text: str) -> str:
 def _names(across: str, up: str) -> str:
     return (
         f'<text x="{RIGHT}" y="{HEIGHT - 4}" text-anchor="end">{escape(across)}</text>'
-        f'<text x="{LEFT - 40}" y="{TOP - 6}">{escape(up)}</text>'
+        f'<text x="{LEFT - 40}" y="{TOP - 16}">{escape(up)}</text>'
     )
 
 
@@ -216,7 +216,7 @@ def _cell(x: float, y: float, count: int, share: float, kind: str) -> str:
     square = f'x="{x:.0f}" y="{y:.0f}" width="{CELL - 2}" height="{CELL - 2}" rx="3"'
     if not count:
         return f'<rect class="empty" {square}/>'
-    shade = "inside" if share > 0.45 else "count"  # letters on a dark cell are light
+    shade = "inside" if share > 0.62 else "count"  # letters on a dark cell are light
     return (
         f'<rect class="cell {kind}" {square} fill-opacity="{0.12 + 0.88 * share:.2f}"/><text class="{shade}" '
         f'x="{x + CELL / 2 - 1:.0f}" y="{y + CELL / 2 + 4:.0f}" text-anchor="middle">{_short_count(count)}</text>'

@@ -54,8 +54,7 @@ class TextEmbedding(Task):
     @classmethod
     def learned_from(cls, examples: Sequence[TextExample], **options: Any) -> Self:
         """The task for pairs with values, which are stretched to 0..1 unless they are cosines; or for pairs without."""
-        if any(example.pair is None for example in examples):
-            raise InputError("texts without a partner", wanted="pairs", do="give two columns, text_a and text_b")
+        _check_pairs(examples)
         values = [float(example.label) for example in examples if isinstance(example.label, float | int)]
         if not values:
             return cls(loss="contrastive", **options)
@@ -125,17 +124,20 @@ class TextEmbedding(Task):
         return [Embedded(normalised(vectors) if self.normalise else vectors) for vectors in found]
 
     def scores(self, examples: Sequence[TextExample], answers: Sequence[Embedded]) -> dict[str, float]:
+        _check_pairs(examples)
         firsts, seconds = (np.stack([answer.vectors[part] for answer in answers]) for part in (TEXT, PAIR))
-        if self.loss == "regression":
-            expected, given = [self._value(example) for example in examples], cosines(firsts, seconds).tolist()
-            return {name: metrics.METRICS[name](expected, given) for name in METRICS[self.loss]}
-        before = ranks(firsts, seconds)
-        return {"accuracy_at_1": float((before == 0).mean()), "mrr": float((1 / (1 + before)).mean())}
+        found = {}
+        if self.loss == "contrastive":
+            before = ranks(firsts, seconds)
+            found = {"accuracy_at_1": float((before == 0).mean()), "mrr": float((1 / (1 + before)).mean())}
+            if not all(isinstance(example.label, float | int) for example in examples):
+                return found
+        expected, given = [self._value(example) for example in examples], cosines(firsts, seconds).tolist()
+        return found | {name: metrics.METRICS[name](expected, given) for name in METRICS["regression"]}
 
     def _value(self, example: TextExample) -> float:
-        if not isinstance(example.label, float | int):
-            return np.nan
-        return (float(example.label) - self.lowest) / (self.highest - self.lowest)
+        given = float(example.label) if isinstance(example.label, float | int) else np.nan
+        return (given - self.lowest) / (self.highest - self.lowest)
 
     def _as_alike_as(self, vectors: "Tensor", texts: LearnedTexts) -> Losses:
         """The squared distance of cosines from their values, as sentence-transformers' CosineSimilarityLoss."""
@@ -172,3 +174,8 @@ def same_texts(numbers: NDArray[Any], count: int) -> NDArray[np.bool_]:
 
 def _texts(example: TextExample) -> Texts:
     return [(text, None) for text in (example.text, example.pair, example.negative) if text is not None]
+
+
+def _check_pairs(examples: Sequence[TextExample]) -> None:
+    if any(example.pair is None for example in examples):
+        raise InputError("texts without a partner", wanted="pairs", do="give two columns, text_a and text_b")

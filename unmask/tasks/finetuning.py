@@ -50,6 +50,8 @@ class FineTuningSettings:
     dropout: float = 0.1
     patience: int = 0  # evaluations without gain after which it ends; 0: never early
     evaluations: float = 1.0  # an epoch
+    positions: int | None = None  # more than the model has, interpolated
+    fresh_layers: int = 0  # top layers that start anew
     freeze: str = ""  # "2": the embeddings and the first two layers do not learn; "all": nothing of the encoder does
     layer_decay: float = 1.0  # what the learning rate is multiplied by with every layer below the head
     adversarial: float = 0.0  # how far word embeddings are moved against the model (FGM); 0: not at all

@@ -1,11 +1,12 @@
 """A fine-tuning from request to model folder: files read, model opened, task learned, scored, calibrated, saved."""
 
 import hashlib
+import inspect
 import json
 import shutil
 import time
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import asdict, dataclass, field, fields, replace
 from pathlib import Path
 from typing import Any
 
@@ -46,8 +47,6 @@ class Request:
     options: Mapping[str, Any] = field(default_factory=dict)  # of the task, such as longest and long_text
     share: float = 1.0  # of the training examples
     class_weights: bool = False
-    positions: int | None = None
-    fresh_layers: int = 0
     device: str = "cpu"
     save_every: float = 60.0
 
@@ -93,8 +92,8 @@ class FineTuningRun:
             outputs=self.task.outputs,
             pooling=getattr(self.task, "pooling", "mean"),
             dropout=self.settings.dropout,
-            positions=request.positions,
-            fresh_layers=request.fresh_layers,
+            positions=self.settings.positions,
+            fresh_layers=self.settings.fresh_layers,
             features=self.settings.read,
             seed=self.settings.seed,
         )
@@ -133,6 +132,7 @@ class FineTuningRun:
         options = {**self.asked.options, **request.options}
         if self.asked.kind.task is Classification:
             options["labels"] = options.get("labels") or check_labels(train, dev)
+        check_options(self.asked.kind.task, request.options)
         task: Task = self.asked.kind.task.learned_from(train.examples, **options)
         if request.class_weights:
             task = weighted(task, train.examples)
@@ -151,7 +151,7 @@ class FineTuningRun:
 
     def _fitting(self, task: Task) -> Task:
         """The task with a length that the model has positions for; a length that was asked for is not changed."""
-        positions = self.request.positions or self.opened.config.positions
+        positions = self.request.changes.get("positions") or self.opened.config.positions
         if task.longest <= positions:
             return task
         if "longest" not in self.request.options:
@@ -216,6 +216,14 @@ class FineTuningRun:
         tuning.best_path.unlink(missing_ok=True)
         write_text(request.folder / OUTCOME, json.dumps(outcome.to_dict(), indent=2) + "\n")
         return outcome
+
+
+def check_options(task: type[Task], options: Mapping[str, Any]) -> None:
+    """Refuses options that a kind of task does not have."""
+    known = inspect.signature(task.learned_from).parameters.keys() | {field.name for field in fields(task)}  # type: ignore[attr-defined, arg-type]
+    for name in options.keys() - known:
+        flag = {"longest": "--length"}.get(name, f"--{name.replace('_', '-')}")
+        raise InputError(f"{flag} with {task.kind}, which has no such option", do="leave it out")
 
 
 def weighted(task: Task, examples: Sequence[Any]) -> Task:

@@ -44,12 +44,13 @@ def write_report(
 ) -> None:
     """Writes the report as one file that needs no other."""
     found = findings(task, examples, answers)
+    *rest, mistakes = found.parts
     report = Report(
         title=title,
         task=task.kind,
         score=Score(task.metric, scores[task.metric], found.interval, len(examples), found.chance),
         figures=scores,
-        parts=(*found.parts, lengths(task, examples, tokenizer), *curves(journal_events, task.metric)),
+        parts=(*curves(journal_events, task.metric), *rest, lengths(task, examples, tokenizer), mistakes),
         settings=settings or {},
     )
     write_text(path, page(report))

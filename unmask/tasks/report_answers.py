@@ -8,7 +8,9 @@ from numpy.typing import NDArray
 
 from unmask.data.examples import QuestionExample
 from unmask.decode.spans import Answered
-from unmask.tasks.answering import Answering
+from unmask.tasks.answering import Answering, usual_metrics
+from unmask.tasks.cmrc_metrics import cmrc_scores
+from unmask.tasks.question_metrics import squad1_scores, squad2_scores
 from unmask.tasks.report_classes import WORST
 from unmask.tasks.report_parts import Cell, Findings, Mark, Table, shortened
 from unmask.tasks.resampling import interval
@@ -25,27 +27,27 @@ QUESTION_KINDS = {  # the first that fits
     "which": r"\bwhich\b|哪",
     "what": r"\bwhat\b|什么|何",
 }
-FIGURES = ("exact", "f1")
+SCORERS = {"squad1": squad1_scores, "squad2": squad2_scores, "cmrc": cmrc_scores}
 AROUND = 60  # characters of the context that are shown on both sides
 GROUPS = 4  # of contexts by length, of equal size
 
 
 def findings_of_answers(task: Answering, examples: Sequence[QuestionExample], answers: Sequence[Answered]) -> Findings:
     """Figures by kind of question, by length and by whether there is an answer; the surest mistakes."""
-    scores = [task.scores([example], [answer]) for example, answer in zip(examples, answers, strict=True)]
-    figures = tuple(name for name in FIGURES if name in scores[0])
-    values = np.array([[score[name] for name in figures] for score in scores])  # (N, figures)
+    measure = SCORERS[task.metrics or usual_metrics(examples)]
+    expected = [[answer.text for answer in example.answers or ()] for example in examples]
+    scores = measure(expected, [answer.answer for answer in answers])
+    values = np.array([scores.exact, scores.f1]).T  # (N, 2)
     groups = {
         "Kinds of questions": [question_kind(example.question) for example in examples],
         "Lengths of contexts": length_groups([len(example.context) for example in examples]),
         "Answers": ["there is one" if example.answers else "there is none" for example in examples],
     }
-    of_metric = values[:, figures.index(task.metric)]
     return Findings(
-        interval(of_metric),
+        interval(scores.f1),
         (
-            *(group_table(title, names, values, figures) for title, names in groups.items() if len(set(names)) > 1),
-            worst_answers(examples, answers, of_metric),
+            *(group_table(title, names, values) for title, names in groups.items() if len(set(names)) > 1),
+            worst_answers(examples, answers, values[:, 1]),
         ),
     )
 
@@ -69,7 +71,7 @@ def length_groups(lengths: Sequence[int]) -> list[str]:
     return [f"up to {limits[np.searchsorted(limits, length)]:,} characters" for length in lengths]
 
 
-def group_table(title: str, names: Sequence[str], values: Values, figures: Sequence[str]) -> Table:
+def group_table(title: str, names: Sequence[str], values: Values) -> Table:
     """The mean figures of each group, the largest first."""
     kinds, owners, counts = np.unique(names, return_inverse=True, return_counts=True)
     rows = [
@@ -77,7 +79,7 @@ def group_table(title: str, names: Sequence[str], values: Values, figures: Seque
         for number, kind in enumerate(kinds)
     ]
     ranked = sorted(rows, key=lambda row: (-row[1], row[0]))
-    return Table(title, ("", "questions", *figures), tuple(ranked))
+    return Table(title, ("", "questions", "exact match", "F1"), tuple(ranked))
 
 
 def worst_answers(examples: Sequence[QuestionExample], answers: Sequence[Answered], scores: Values) -> Table:
@@ -87,7 +89,7 @@ def worst_answers(examples: Sequence[QuestionExample], answers: Sequence[Answere
     note = f"{len(ranked):,} of {len(examples):,} are not wholly right; the worst and surest first."
     return Table(
         "Worst mistakes",
-        ("question", "context", "expected", "given", "score", "probability"),
+        ("question", "context", "expected", "given", "F1", "probability"),
         rows,
         note if ranked else "None is wrong.",
     )

@@ -39,7 +39,8 @@ section.wide { grid-column: 1 / -1; }
 .scroll { overflow-x: auto; }
 table { border-collapse: collapse; font-size: .9rem; font-variant-numeric: tabular-nums; width: 100%; }
 th, td { text-align: left; vertical-align: top; padding: .35rem .6rem .35rem 0; border-bottom: 1px solid var(--line); }
-th { color: var(--quiet); font-weight: 500; } td.number, th.number { text-align: right; white-space: nowrap; }
+th { color: var(--quiet); font-weight: 500; white-space: nowrap; }
+td.number, th.number { text-align: right; white-space: nowrap; }
 td.text { min-width: 11rem; } td.label { overflow-wrap: normal; }
 svg { width: 100%; height: auto; display: block; } svg text { font-size: 12.5px; fill: var(--quiet); }
 line.grid { stroke: var(--line); } line.axis { stroke: var(--quiet); }
@@ -51,14 +52,16 @@ polyline { fill: none; stroke-width: 2; stroke-linejoin: round; } .line.first { 
 .dot.faint { fill-opacity: .45; stroke: none; } .bar { fill: var(--first); }
 .cell.right { fill: var(--first); } .cell.wrong { fill: var(--second); } .empty { fill: var(--card); }
 svg text.count { fill: var(--ink); } svg text.inside { fill: var(--on); }
-.key { display: inline-block; width: .8em; height: .8em; border-radius: 50%; margin: 0 .3em 0 .8em; }
-.key.first { background: var(--first); margin-left: 0; } .key.second { background: var(--second); }
+.key { display: inline-block; width: .8em; height: .8em; border-radius: 50%; margin: 0 .4em 0 1.2em; }
+.key.first { background: var(--first); } .key.second { background: var(--second); }
+.key:first-child { margin-left: 0; }
 mark { color: inherit; background: none; border-radius: .2em; padding: 0 .15em; border-bottom: 2px solid; }
 mark.right { border-color: var(--good); } mark.missed { border-color: var(--second); border-bottom-style: dashed; }
 mark.wrong { border-color: var(--bad); border-bottom-style: double; border-bottom-width: 4px; }
 mark.other { border-color: var(--bad); border-bottom-style: dotted; }
 mark small { color: var(--quiet); font-size: .72em; }
-mark small::before { content: " "; } summary { cursor: pointer; font-weight: 600; }
+mark small::before { content: " "; } details { margin-top: 1rem; }
+summary { cursor: pointer; font-weight: 600; }
 """
 POLICY = "default-src 'none'; style-src 'unsafe-inline'"
 WORDS = {"right": "right", "missed": "expected, not given", "wrong": "given, not expected", "other": "otherwise"}

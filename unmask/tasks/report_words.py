@@ -57,7 +57,7 @@ def worst_sentences(
     rows = tuple(row for *_, row in sorted(found, key=lambda item: item[:2])[:WORST])
     note = (
         f"{len(found):,} of {len(examples):,} sentences have a mistake; those with most first. A span is right, was "
-        "missed, is wrong, or has another type or other ends than expected (expected → given)."
+        "missed, is wrong, or has another type (expected → given) or other ends than expected."
     )
     return Table("Worst sentences", ("sentence", "mistakes"), rows, note if found else "No sentence has a mistake.")
 
@@ -92,4 +92,6 @@ def _judged(wanted: Span | None, said: Span | None) -> tuple[str, str]:
         return "right", wanted[0]
     if said is None:
         return "missed", wanted[0] if wanted else ""
-    return ("wrong", said[0]) if wanted is None else ("other", f"{wanted[0]} → {said[0]}")
+    if wanted is None:
+        return "wrong", said[0]
+    return "other", f"{wanted[0]} → {said[0]}" if wanted[0] != said[0] else f"{said[0]}, other ends"
