@@ -79,7 +79,11 @@ class AnswerFinder:
 
     def __init__(self, model: Bert | BertWithHead, tokenizer: Tokenizer, about: About) -> None:
         if about.head != Answering.head or not isinstance(model, BertWithHead):
-            raise InputError(f"a model with the head {about.head!r}", wanted="one that was fine-tuned for answering")
+            raise InputError(
+                f"a model with the head {about.head!r}",
+                wanted="one that was fine-tuned for answering",
+                do="make one with: unmask finetune answer",
+            )
         self.model, self.tokenizer = model, tokenizer
         self.task = Answering.of(about, model.bert.config.positions)
 

@@ -19,7 +19,7 @@ LONG_READ = 20_000  # characters that take a while
 def ask(
     question: Annotated[str, typer.Argument(metavar="QUESTION", help='For instance "Who lit the lamp?"')],
     files: Annotated[list[Path], typer.Option("--in", metavar="FILE...", help="Text files, .txt or .md.")],
-    more: Annotated[list[Path] | None, typer.Argument(metavar="", hidden=True)] = None,  # behind the first of --in
+    more: Annotated[list[Path] | None, typer.Argument(metavar="FILE", help="More files of --in.")] = None,
     model: Model = "default:answers",
     device: Device = "cpu",
     *,
