@@ -8,6 +8,7 @@ import torch
 import torch.nn.functional as F
 
 from unmask.data.examples import TextExample
+from unmask.decode.embeddings import Embedded
 from unmask.errors import InputError
 from unmask.model.about import About
 from unmask.model.bert import Bert
@@ -108,6 +109,21 @@ def test_scores_are_those_of_a_slow_search() -> None:
     scores = task.scores(SAME, task.answers(SAME, rows, outputs))
     assert scores["accuracy_at_1"] == sum(rank == 0 for rank in ranks) / 8
     assert scores["mrr"] == pytest.approx(sum(1 / (1 + rank) for rank in ranks) / 8)
+
+
+def test_pairs_with_values_are_scored_by_them_whatever_was_learned() -> None:
+    task = TextEmbedding(loss="contrastive")
+    rows = task.rows(VALUED, TOKENIZER)
+    scores = task.scores(VALUED, task.answers(VALUED, rows, [vector.detach().numpy() for vector in random_outputs(6)]))
+    assert scores.keys() == {"accuracy_at_1", "mrr", "spearman", "pearson"}
+
+
+def test_texts_without_partners_or_values_have_no_score() -> None:
+    answers = [Embedded(np.ones((2, 4), dtype=np.float32))] * 3
+    with pytest.raises(InputError, match="pairs without values"):
+        TextEmbedding().scores(PAIRED, answers)
+    with pytest.raises(InputError, match="texts without a partner"):
+        TextEmbedding().scores([TextExample("a", label=1.0)], [])
 
 
 def test_an_answer_is_a_vector_of_length_one_for_each_text() -> None:

@@ -130,10 +130,12 @@ class TextEmbedding(Task):
         if self.loss == "contrastive":
             before = ranks(firsts, seconds)
             found = {"accuracy_at_1": float((before == 0).mean()), "mrr": float((1 / (1 + before)).mean())}
-            if not all(isinstance(example.label, float | int) for example in examples):
-                return found
         expected, given = [self._value(example) for example in examples], cosines(firsts, seconds).tolist()
-        return found | {name: metrics.METRICS[name](expected, given) for name in METRICS["regression"]}
+        if not np.isnan(expected).any():
+            return found | {name: metrics.METRICS[name](expected, given) for name in METRICS["regression"]}
+        if not found:
+            raise InputError("pairs without values", wanted="a number in the column label of each")
+        return found
 
     def _value(self, example: TextExample) -> float:
         given = float(example.label) if isinstance(example.label, float | int) else np.nan
