@@ -16,7 +16,7 @@ from unmask.text.word_spans import word_spans
         ("Coca-Cola, AT&T: ann@sea.org", "Coca-Cola , AT&T : ann@sea.org"),
         ("O'Neill (we're late, they’ll come)", "O'Neill ( we 're late , they ’ll come )"),
         ("'Rock'n'roll' -- well- so", "' Rock'n'roll ' - - well - so"),
-        ("plan A. Then", "plan A . Then"),
+        ("J. K. Lee, e.g. in x-y. Then", "J. K. Lee , e.g. in x-y . Then"),
         ("北京-A股, U.S.的", "北 京 - A 股 , U.S. 的"),
         ("x - y ...", "x - y . . ."),
     ],

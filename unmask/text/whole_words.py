@@ -44,8 +44,8 @@ def _joined(text: str, words: Sequence[Span]) -> list[bool]:
         if touches[n + 1] and _has_letters(pieces[n + 1]):
             joined[n] = mark not in APOSTROPHES or pieces[n + 1].lower() not in AFTER_APOSTROPHE
             joined[n + 1] = True
-        elif mark == "." and len(pieces[n - 1]) == 1 and joined[n - 1] and pieces[n - 2] == ".":
-            joined[n] = True  # the last full stop of initials
+        elif mark == "." and len(pieces[n - 1]) == 1:  # an initial, or the last of several: J. and e.g.
+            joined[n] = pieces[n - 1].isupper() or (joined[n - 1] and pieces[n - 2] == ".")
     return joined
 
 
