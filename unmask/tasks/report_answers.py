@@ -92,6 +92,7 @@ def worst_answers(examples: Sequence[QuestionExample], answers: Sequence[Answere
         ("question", "context", "expected", "given", "F1", "probability"),
         rows,
         note if ranked else "None is wrong.",
+        wide=True,
     )
 
 

@@ -175,7 +175,7 @@ def worst(mistakes: Sequence[tuple[float, tuple[Any, ...]]], columns: tuple[str,
     ranked = sorted(mistakes, key=lambda mistake: -mistake[0])[:WORST]
     rows = tuple(tuple(shortened(cell) if isinstance(cell, str) else cell for cell in row) for _, row in ranked)
     note = f"{len(mistakes):,} of {examples:,} are wrong; the surest first."
-    return Table("Worst mistakes", columns, rows, note if mistakes else "None is wrong.")
+    return Table("Worst mistakes", columns, rows, note if mistakes else "None is wrong.", wide=True)
 
 
 def _shown(example: TextExample) -> str:

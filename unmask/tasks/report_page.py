@@ -33,10 +33,11 @@ body { margin: 0 auto; max-width: 62rem; padding: 1.25rem 1rem 4rem; background:
 h1 { font-size: 1.4rem; margin: 0 0 1rem; } h2 { font-size: 1.05rem; margin: 0 0 .5rem; }
 p { margin: .25rem 0 .75rem; } .note { color: var(--quiet); font-size: .9rem; }
 .score { font-size: 2.6rem; font-weight: 650; line-height: 1.1; font-variant-numeric: tabular-nums; }
-.grid { display: grid; grid-template-columns: repeat(auto-fit, minmax(min(100%, 23rem), 1fr)); gap: 1rem; }
+.grid { display: grid; grid-template-columns: repeat(auto-fit, minmax(min(100%, 23rem), 1fr)); gap: 1rem;
+  align-items: start; }
 section { border: 1px solid var(--line); border-radius: .6rem; padding: 1rem; min-width: 0; }
 section.wide { grid-column: 1 / -1; }
-.scroll { overflow-x: auto; }
+.scroll { overflow: auto; max-height: 26rem; } .wide .scroll { max-height: none; }
 table { border-collapse: collapse; font-size: .9rem; font-variant-numeric: tabular-nums; width: 100%; }
 th, td { text-align: left; vertical-align: top; padding: .35rem .6rem .35rem 0; border-bottom: 1px solid var(--line); }
 th { color: var(--quiet); font-weight: 500; white-space: nowrap; }
@@ -95,7 +96,7 @@ def score(found: Score, task: str) -> str:
 def figures(scores: Mapping[str, float]) -> str:
     """All figures of the task."""
     rows = tuple((named(name), value) for name, value in scores.items())
-    return table(Table("Figures", ("", "score"), rows), wide=False)
+    return table(Table("Figures", ("", "score"), rows))
 
 
 def named(metric: str) -> str:
@@ -107,7 +108,7 @@ def named(metric: str) -> str:
     return " ".join("F1" if word == "f1" else word for word in metric.split("_"))
 
 
-def table(part: Table, *, wide: bool | None = None) -> str:
+def table(part: Table) -> str:
     """A table; numbers to the right."""
     numeric = [
         bool(part.rows) and all(isinstance(row[at], int | float) for row in part.rows)
@@ -118,11 +119,8 @@ def table(part: Table, *, wide: bool | None = None) -> str:
         for name, number in zip(part.columns, numeric, strict=True)
     )
     body = "".join(f"<tr>{''.join(cell(value) for value in row)}</tr>" for row in part.rows)
-    long = any(
-        isinstance(value, tuple) or (isinstance(value, str) and len(value) > 60) for row in part.rows for value in row
-    )
     shown = f'<div class="scroll"><table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table></div>'
-    return section(part.title, shown if part.rows else "", part.note, wide=long if wide is None else wide)
+    return section(part.title, shown if part.rows else "", part.note, wide=part.wide)
 
 
 def cell(value: Cell) -> str:

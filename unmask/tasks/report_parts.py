@@ -40,6 +40,7 @@ class Table:
     columns: tuple[str, ...]
     rows: tuple[tuple[Cell, ...], ...]
     note: str = ""
+    wide: bool = False  # has texts, which need the whole width of a page
 
 
 @dataclass(frozen=True)

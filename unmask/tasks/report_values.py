@@ -57,7 +57,7 @@ def _findings_of_partners(examples: Sequence[TextExample], firsts: Floats, secon
         interval(before == 0),
         (
             Bars("Ranks of partners", rank_counts(before + 1), "rank", "texts"),
-            Table("Worst mistakes", ("text", "its partner", "the nearest", "rank"), rows),
+            Table("Worst mistakes", ("text", "its partner", "the nearest", "rank"), rows, wide=True),
         ),
     )
 
@@ -88,7 +88,7 @@ def largest_errors(examples: Sequence[TextExample], expected: Sequence[float], g
     )
     texts = ("text",) if examples[0].pair is None else ("text", "pair")
     mean = float(np.abs(errors).mean())
-    return Table("Largest errors", (*texts, "expected", "given", "error"), rows, f"The mean error is {mean:.4f}.")
+    return Table("Largest errors", (*texts, "expected", "given", "error"), rows, f"The mean error is {mean:.4f}.", True)
 
 
 def _scatter(expected: Sequence[float], given: Sequence[float]) -> Scatter:

@@ -59,7 +59,9 @@ def worst_sentences(
         f"{len(found):,} of {len(examples):,} sentences have a mistake; those with most first. A span is right, was "
         "missed, is wrong, or has another type (expected → given) or other ends than expected."
     )
-    return Table("Worst sentences", ("sentence", "mistakes"), rows, note if found else "No sentence has a mistake.")
+    return Table(
+        "Worst sentences", ("sentence", "mistakes"), rows, note if found else "No sentence has a mistake.", True
+    )
 
 
 def marked(example: TaggedExample, wanted: Sequence[Span], said: Sequence[Span]) -> tuple[Mark, ...]:
