@@ -259,6 +259,17 @@ def test_a_dozen_sentences_are_learned_by_heart(tmp_path: Path, crf: bool, conte
     assert max(score["f1"] for score in scores) == 1.0
 
 
+def test_a_field_s_entities_are_as_sure_as_all_its_paths_make_them() -> None:
+    task = Tagging(("O", "B-PER", "I-PER"), head="tags_crf")
+    output = np.zeros((4 + 5, 3), np.float32)  # [CLS] ann lee [SEP], then the field
+    output[1, 1], output[4 + 1, 2] = 9.0, 2.0  # B-PER at first, which I-PER follows well
+    (row,) = task.rows([TaggedExample("ann lee", ((0, 3), (4, 7)))], TOKENIZER)
+    (answer,) = task.answers([TaggedExample("ann lee", ((0, 3), (4, 7)))], [row], [output])
+    (entity,) = answer.entities
+    follows = np.exp(2) / (np.exp(2) + 2)
+    assert (entity.text, entity.score) == ("ann lee", pytest.approx((1 + follows) / 2, abs=1e-3))
+
+
 @BOTH
 def test_what_was_saved_answers_the_same(tmp_path: Path, crf: bool) -> None:
     task = Tagging.learned_from(sentences(), crf=crf, scheme="BIOES", context=True, longest=24)

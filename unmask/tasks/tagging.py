@@ -15,6 +15,7 @@ from unmask.data.examples import TaggedExample
 from unmask.data.rows import Row
 from unmask.data.word_rows import NO_LABEL, WordRow, distinct_words, word_rows
 from unmask.decode.labels import softmax
+from unmask.decode.marginals import marginals
 from unmask.decode.tags import (
     LETTERS,
     Entity,
@@ -173,8 +174,10 @@ class Tagging(Task):
         read = np.split(votes > 0, np.cumsum(counts)[:-1])  # of each sentence, which words anything could be read of
         scores = scores[votes > 0]
         sizes = [int(words.sum()) for words in read]
-        path = best_paths(scores, sizes, *self._chain(rows, outputs))
-        probabilities = softmax(scores)[np.arange(len(path)), path]
+        chain = self._chain(rows, outputs)
+        path = best_paths(scores, sizes, *chain)
+        odds = marginals(scores, sizes, *chain) if self.head == CHAIN else softmax(scores)
+        probabilities = odds[np.arange(len(path)), path]
         ends = np.cumsum(sizes)[:-1]
         return [
             self._answer(example, [own[n] for n in np.flatnonzero(some)], labels.tolist(), probable)
