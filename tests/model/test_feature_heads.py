@@ -92,6 +92,9 @@ def test_transformers_opens_the_encoder_of_such_a_folder(tmp_path: Path) -> None
     model = made()
     about = About(head="tokens", labels=("x", "y", "z"), features={"layers": "last", "reader": "bilstm"})
     save_model(tmp_path / "saved", CONFIG, model, TOKENIZER, about)
+    card = (tmp_path / "saved" / "README.md").read_text()
+    assert "last, read by bilstm" in card
+    assert "the encoder in it, without its head" in card
     theirs = transformers.AutoModel.from_pretrained(tmp_path / "saved", add_pooling_layer=False).eval()
     hidden = theirs(input_ids=torch.tensor([SEQUENCES[0]])).last_hidden_state[0]
     assert torch.allclose(hidden, model.bert(pack([SEQUENCES[0]])).hidden, atol=1e-5)

@@ -50,7 +50,9 @@ def write_card(title: str, config: BertConfig, about: About, parameters: int) ->
         f"task: {about.task}" if about.task else "",
         f"labels: {', '.join(about.labels)}" if about.labels else "",
         f"pooling: {about.pooling}{', normalised' if about.normalise else ''}" if about.head == "embedding" else "",
+        "features of a frozen encoder: {layers}, read by {reader}".format(**about.features) if about.features else "",
     ]
+    opened = "the encoder in it, without its head," if about.features else "it"
     parts = [
         _front_matter(about),
         f"# {title}\n\nA BERT, {PURPOSES[about.head]}.\n",
@@ -58,7 +60,7 @@ def write_card(title: str, config: BertConfig, about: About, parameters: int) ->
         _section("Scores", about.scores),
         _section("Where it comes from", about.provenance),
         f'## Use\n\n```python\nimport unmask\n\nmodel = unmask.load("{title}")\n```\n\n'
-        "The folder has the published layout: transformers opens it as any other BERT.\n",
+        f"The folder has the published layout: transformers opens {opened} as any other BERT.\n",
     ]
     return "\n".join(part for part in parts if part)
 
