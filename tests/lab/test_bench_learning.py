@@ -27,7 +27,7 @@ class Clockwork:
     """A training whose every step takes a second of a clock that it turns itself."""
 
     def __init__(self, monkeypatch: pytest.MonkeyPatch, step_seconds: float = 1.0) -> None:
-        self.now, self.step_seconds, self.pace = 0.0, step_seconds, Pace.of(1)
+        self.now, self.step_seconds, self.pace, self.settings = 0.0, step_seconds, Pace.of(1), {}
         monkeypatch.setattr(learning_runs, "CLOCKS", {"wall": lambda: self.now, "cpu": lambda: self.now / 2})
 
     def guess(self) -> float:
@@ -110,6 +110,7 @@ def test_both_sides_learn(corpus: Corpus, tmp_path: Path) -> None:
         training.pace = Pace.of(4)
         list(training.steps())
         assert training.loss(questions) < before - 0.1
+        assert training.settings["learning_rate"] == course.learning_rate
 
 
 def curve(*losses: float) -> tuple[Point, ...]:

@@ -10,7 +10,7 @@ import subprocess
 import sys
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor, wait
-from dataclasses import asdict, dataclass, fields, replace
+from dataclasses import asdict, dataclass, field, fields, replace
 from itertools import chain, zip_longest
 from pathlib import Path
 from queue import SimpleQueue
@@ -36,6 +36,7 @@ class LearningRun:
 
     course: Course
     points: tuple[Point, ...]
+    settings: Mapping[str, Any] = field(default_factory=dict)  # by which it learned
 
     @property
     def final(self) -> Point:
@@ -46,7 +47,8 @@ class LearningRun:
     def load(cls, path: Path) -> "LearningRun":
         """Reads a run's file."""
         found = json.loads(path.read_text(encoding="utf-8"))
-        return cls(Course(**found["course"]), tuple(Point(**point) for point in found["points"]))
+        points = tuple(Point(**point) for point in found["points"])
+        return cls(Course(**found["course"]), points, found.get("settings", {}))
 
 
 @dataclass(frozen=True)
@@ -190,7 +192,7 @@ def collect(folder: Path) -> Learning:
     runs = tuple(LearningRun.load(path) for path in sorted(folder.glob("*_*e*.json")))
     if not runs:
         raise InputError(f"{folder} without a finished run", wanted="at least one", do="give a learning rate")
-    alike = [field.name for field in fields(Course) if field.name not in MAY_DIFFER]
+    alike = [known.name for known in fields(Course) if known.name not in MAY_DIFFER]
     differ = [name for name in alike if len({getattr(run.course, name) for run in runs}) > 1]
     if differ:
         raise InputError(
@@ -224,7 +226,8 @@ def draw(path: Path, learning: Learning) -> None:
     axes.axhline(line, linestyle="--", color="grey", linewidth=1, label=f"unigram entropy {line:.2f}")
     clock = {"wall": "seconds", "cpu": "processor seconds"}[learning.runs[0].course.clock]
     axes.set(xlabel=f"{clock} of training", ylabel="held-out masked-word loss (nats)")
-    axes.set_title(f"{learning.runs[0].course.size}, {learning.runs[0].course.threads} thread(s)")
+    threads = learning.runs[0].course.threads
+    axes.set_title(f"{learning.runs[0].course.size}, {threads} thread{'s' * (threads > 1)}")
     axes.grid(alpha=0.3)
     axes.legend(fontsize="small")
     with atomic_path(path) as temporary:

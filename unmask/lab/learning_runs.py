@@ -75,6 +75,7 @@ class Training(Protocol):
     """What both sides can do."""
 
     pace: Pace
+    settings: dict[str, Any]  # by which it learns
 
     def guess(self) -> float:
         """About how many wall seconds a step takes."""
@@ -93,6 +94,7 @@ class Ours:
         changes = {"learning_rate": course.learning_rate, "seed": course.seed, "held_out": PLAIN.held_out}
         request = Request([Path(course.store)], folder, size=course.size, changes=changes)
         self.pretraining = PretrainingRun(request).pretraining
+        self.settings = asdict(self.pretraining.settings)
         self.pretraining.examination = []  # held from outside, while the clock stands
 
     @property
@@ -131,6 +133,8 @@ class Theirs:
         self.optimiser = torch.optim.AdamW(self.model.parameters(), lr=course.learning_rate)
         self.examined = new_learner(self.config, PLAIN)  # takes their weights for the examinations
         self.pace = Pace.of(1)
+        fixed = {"optimiser": "torch.optim.AdamW", "dropout": PLAIN.dropout, "warmup": PLAIN.warmup, "rows": ROWS}
+        self.settings = fixed | {"length": LENGTH, "learning_rate": course.learning_rate}
 
     def guess(self) -> float:
         """Measured with a few steps that change nothing."""
@@ -249,7 +253,8 @@ def run(course: Course, path: Path) -> None:
         for point in follow(training, partial(training.loss, questions), budget=course.budget, clock=course.clock):
             points.append(asdict(point))
             print(json.dumps(points[-1]), flush=True)
-    write_text(path, json.dumps({"course": asdict(course), "points": points}) + "\n")
+    whole = {"course": asdict(course), "settings": training.settings, "points": points}
+    write_text(path, json.dumps(whole) + "\n")
 
 
 def main() -> None:
