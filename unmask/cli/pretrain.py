@@ -148,8 +148,9 @@ def pretrain(
     with joined(os.environ, device) as processes, tensorboard_writer(None if processes.rank else tensorboard) as write:
         if processes.rank:
             console = replace(console, quiet=True)  # the first process speaks for all
+        command = os.getpid() if processes.world == 1 else os.getppid()  # torchrun's: it took its time to start, too
         with console.progress("tokenising", unit="bytes") as reading:
-            run = PretrainingRun(request, console.note, reading.update, processes, waited=process_age())
+            run = PretrainingRun(request, console.note, reading.update, processes, waited=process_age(command))
         with stoppable() as stop, console.progress("pretraining", unit="steps") as progress:
 
             def watch(standing: "Standing") -> None:
