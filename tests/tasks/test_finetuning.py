@@ -107,8 +107,13 @@ def test_another_fine_tuning_in_the_folder_is_refused(encoder: Path, reviews: Pa
 
 
 def test_more_positions_than_learned_are_interpolated_and_trained(encoder: Path, reviews: Path, tmp_path: Path) -> None:
-    asked = replace(request(encoder, reviews, tmp_path / "long", epochs=1), positions=64, options={"longest": 64})
+    asked = replace(request(encoder, reviews, tmp_path / "long", epochs=1, positions=64), options={"longest": 64})
     FineTuningRun(asked).train()
     assert open_model(tmp_path / "long").config.positions == 64
     with pytest.raises(InputError, match="--positions 64"):
-        FineTuningRun(replace(asked, positions=None, folder=tmp_path / "short"))
+        FineTuningRun(replace(asked, changes={}, folder=tmp_path / "short"))
+
+
+def test_an_option_of_another_task_is_refused(encoder: Path, reviews: Path, tmp_path: Path) -> None:
+    with pytest.raises(InputError, match="--crf with classify"):
+        FineTuningRun(replace(request(encoder, reviews, tmp_path / "model"), options={"crf": True}))

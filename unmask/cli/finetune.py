@@ -7,7 +7,7 @@ import typer
 
 from unmask.cli.apps import Device
 from unmask.cli.console import Answer, Console, verb
-from unmask.cli.pretrain import parse_duration
+from unmask.cli.pretrain import parse_duration, stoppable
 
 if TYPE_CHECKING:
     from unmask.tasks.finetuning_run import FineTuningRun, Outcome, Request
@@ -61,7 +61,29 @@ def finetune(
     runs: Annotated[
         int, typer.Option("--runs", min=1, help="Runs with so many seeds, for mean and deviation; the best is kept.")
     ] = 1,
-    fresh_layers: Annotated[int, typer.Option("--fresh-layers", min=0, help="Top layers that start anew.")] = 0,
+    freeze: Annotated[
+        str | None, typer.Option("--freeze", help="Layers from below that do not learn, such as 4; all: the encoder.")
+    ] = None,
+    layer_decay: Annotated[
+        float | None,
+        typer.Option("--layer-decay", help="What each layer further down learns more slowly by, such as 0.9."),
+    ] = None,
+    fresh_layers: Annotated[
+        int | None, typer.Option("--fresh-layers", min=0, help="Top layers that start anew.")
+    ] = None,
+    adversarial: Annotated[
+        float | None, typer.Option("--adversarial", help="Also learn from embeddings moved so far (FGM), such as 1.0.")
+    ] = None,
+    features: Annotated[
+        str | None,
+        typer.Option("--features", help="Only a reader of these layers learns: last, concat-last-4, weighted-all …"),
+    ] = None,
+    reader: Annotated[str | None, typer.Option("--reader", help="What reads features: bilstm or linear.")] = None,
+    crf: Annotated[bool | None, typer.Option("--crf", help="tag: learn which tags follow which.")] = None,
+    context: Annotated[
+        bool | None, typer.Option("--context", help="tag: read a sentence among its neighbours.")
+    ] = None,
+    pooling: Annotated[str | None, typer.Option("--pooling", help="embed: mean, cls or max.")] = None,
     device: Device = "cpu",
     *,
     console: Console,
@@ -85,13 +107,18 @@ def finetune(
                 dropout=dropout,
                 patience=patience,
                 evaluations=evaluations,
+                positions=positions,
+                freeze=freeze,
+                layer_decay=layer_decay,
+                fresh_layers=fresh_layers,
+                adversarial=adversarial,
+                features=features,
+                reader=reader,
             ),
             "seed": console.seed,
         },
-        options=_given(longest=length, long_text=long_text),
+        options=_given(longest=length, long_text=long_text, crf=crf, context=context, pooling=pooling),
         class_weights=class_weights,
-        positions=positions,
-        fresh_layers=fresh_layers,
         device=device,
     )
     if task == "glue":
@@ -111,8 +138,8 @@ def finetune(
 
 
 def _train(run: "FineTuningRun", console: Console) -> "Outcome":
-    with console.progress("fine-tuning", run.tuning.steps, "steps") as bar:
-        return run.train(lambda standing: bar.update(standing.step.number, None, **_figures(standing)))
+    with stoppable() as stop, console.progress("fine-tuning", run.tuning.steps, "steps") as bar:
+        return run.train(lambda standing: bar.update(standing.step.number, None, **_figures(standing)), stop)
 
 
 def _several_runs(request: "Request", runs: int, console: Console) -> Answer:

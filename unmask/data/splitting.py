@@ -1,6 +1,6 @@
 """A part of the examples set aside for measuring, each class in its share, the same for every run with a seed."""
 
-from collections.abc import Hashable, Sequence
+from collections.abc import Callable, Hashable, Sequence
 from typing import Any
 
 import numpy as np
@@ -31,6 +31,23 @@ def split(
     if not aside:
         aside = [int(generator(seed, len(classes)).integers(len(examples)))]
     return sorted(set(range(len(examples))) - set(aside)), sorted(aside)
+
+
+def split_apart(
+    examples: Sequence[Any], share: float, source: Callable[[Any], Hashable], *, seed: int = 0
+) -> tuple[list[int], list[int]]:
+    """The same where examples of one source, such as the questions on one text, must stay on one side.
+
+    >>> split_apart(["a1", "a2", "b1", "b2"], 0.5, lambda example: example[0])
+    ([2, 3], [0, 1])
+    """
+    sources = list(dict.fromkeys(source(example) for example in examples))
+    if len(sources) < FEWEST:
+        return split(examples, share, seed=seed)
+    _, aside = split(sources, share, seed=seed)
+    apart = {sources[number] for number in aside}
+    sides = [source(example) in apart for example in examples]
+    return [i for i, away in enumerate(sides) if not away], [i for i, away in enumerate(sides) if away]
 
 
 def first_share(count: int, share: float, seed: int) -> list[int]:

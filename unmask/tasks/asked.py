@@ -51,14 +51,16 @@ class Asked:
         self, path: Path, part: str, *, columns: Mapping[str, str] | None = None, labelled: bool = True
     ) -> Reading | None:
         """The examples of a file; of a preset's folder those of one part (train, dev, test), none if it lacks it."""
+        # what is measured on is never left out: an answer that its text does not have counts as wrong
+        further = {"keep_unfound": True} if self.kind.task.kind == "answer" and part != "train" else {}
         if self.preset is None:
-            return self.kind.read(path, columns=columns, labelled=labelled)
+            return self.kind.read(path, columns=columns, labelled=labelled, **further)
         if columns:
             raise InputError("--columns with a preset, which knows its columns", do=f"use {self.preset.task} instead")
         if not path.is_dir():
-            return self.preset.read(path, labelled=labelled)
+            return self.preset.read(path, labelled=labelled, **further)
         files = find_files(self.preset, path)
-        return read_files(self.preset, files[part], labelled=labelled) if part in files else None
+        return read_files(self.preset, files[part], labelled=labelled, **further) if part in files else None
 
 
 def asked(name: str) -> Asked:

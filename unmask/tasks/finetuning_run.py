@@ -13,7 +13,7 @@ from typing import Any
 import torch
 
 from unmask.data.examples import Reading
-from unmask.data.splitting import first_share, split
+from unmask.data.splitting import first_share, split, split_apart
 from unmask.data.tables import check_labels
 from unmask.errors import InputError
 from unmask.files import write_text
@@ -138,8 +138,7 @@ class FineTuningRun:
             task = weighted(task, train.examples)
         if dev is not None:
             return train.examples, dev.examples, task
-        by = [str(example.label) for example in train.examples] if isinstance(task, Classification) else None
-        kept, aside = split(train.examples, DEV_SHARE, seed=request.changes.get("seed", 0), by=by)
+        kept, aside = set_aside(train.examples, task, seed=request.changes.get("seed", 0))
         self.note(f"no dev file: {len(aside):,} of {len(train.examples):,} examples are set aside to measure on")
         return [train.examples[i] for i in kept], [train.examples[i] for i in aside], task
 
@@ -216,6 +215,21 @@ class FineTuningRun:
         tuning.best_path.unlink(missing_ok=True)
         write_text(request.folder / OUTCOME, json.dumps(outcome.to_dict(), indent=2) + "\n")
         return outcome
+
+
+def set_aside(examples: Sequence[Any], task: Task, *, seed: int) -> tuple[list[int], list[int]]:
+    """Numbers of examples to learn from and to measure on: classes in their shares, no text or document divided."""
+    if isinstance(task, Classification):
+        return split(examples, DEV_SHARE, seed=seed, by=[str(example.label) for example in examples])
+    source = SOURCES.get(task.kind)
+    return split_apart(examples, DEV_SHARE, source, seed=seed) if source else split(examples, DEV_SHARE, seed=seed)
+
+
+SOURCES: dict[str, Callable[[Any], Any]] = {
+    "answer": lambda question: question.context,
+    "tag": lambda sentence: sentence.document,
+    "choose": lambda choice: (choice.context, choice.question),
+}
 
 
 def check_options(task: type[Task], options: Mapping[str, Any]) -> None:

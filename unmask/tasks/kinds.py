@@ -41,9 +41,11 @@ def _read_values(path: Path, *, columns: Mapping[str, str] | None = None, labell
     return read_table(path, columns=columns, labels="value", labelled=labelled)
 
 
-def _read_questions(path: Path, *, columns: Mapping[str, str] | None = None, labelled: bool = True) -> Reading:
+def _read_questions(
+    path: Path, *, columns: Mapping[str, str] | None = None, labelled: bool = True, keep_unfound: bool = False
+) -> Reading:
     del columns  # SQuAD's files have none
-    return read_questions(path, labelled=labelled)
+    return read_questions(path, labelled=labelled, keep_unfound=keep_unfound)
 
 
 KINDS: dict[str, Kind] = {

@@ -1,25 +1,17 @@
 """What a preset is: all that fine-tuning knows of a public data set, from its files to the figures to compare with."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from pathlib import Path
-from typing import Literal, Protocol
+from typing import Literal
 
 from unmask.data.examples import Reading
 from unmask.data.tables import Layout
 
+Reader = Callable[..., Reading]  # (path, labelled=True): without labels where they are asked for
 PARTS = ("train", "dev", "test")
 SENTENCES = Layout(text=("sentence1",), pair=("sentence2",))  # the columns that most sets of pairs have
 BINARY = ("0", "1")
 INFERENCE = ("contradiction", "entailment", "neutral")
-
-
-class Reader(Protocol):
-    """How the files of a set are read; without labels where they are asked for."""
-
-    def __call__(self, path: Path, *, labelled: bool = True) -> Reading:
-        """The examples of one file."""
-        ...
 
 
 @dataclass(frozen=True)

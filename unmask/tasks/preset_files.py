@@ -42,9 +42,9 @@ def official_name(path: Path) -> str:
     return name
 
 
-def read_files(preset: Preset, paths: Iterable[Path], *, labelled: bool = True) -> Reading:
-    """The examples of all files of a part, one after the other."""
-    readings = [preset.read(path, labelled=labelled) for path in paths]
+def read_files(preset: Preset, paths: Iterable[Path], *, labelled: bool = True, **further: bool) -> Reading:
+    """The examples of all files of a part, one after the other; `further` is for the preset's reader."""
+    readings = [preset.read(path, labelled=labelled, **further) for path in paths]
     return Reading(
         *(tuple(chain.from_iterable(getattr(reading, name) for reading in readings)) for name in READING_FIELDS)
     )
