@@ -15,6 +15,7 @@ from unmask.model.heads import BertWithHead, make_head
 from unmask.model.outputs import outputs_of
 from unmask.tasks.choosing import Choosing
 from unmask.tasks.finetuning import FineTuning, FineTuningSettings, score
+from unmask.tasks.finetuning_run import FineTuningRun, Request
 from unmask.tasks.kinds import task_of
 from unmask.tasks.task import make_batch
 from unmask.text.tokenizer import Tokenizer
@@ -23,6 +24,8 @@ from unmask.text.vocabulary import SPECIAL_PIECES
 TOKENIZER = Tokenizer([*SPECIAL_PIECES, *"abcdefgh", "why"])
 EXAMPLES = [ChoiceExample("a b", ("c", "d e f"), 1), ChoiceExample("g", ("h", "a", "b c"), 0)]
 CONFIG = BertConfig(vocabulary_size=TOKENIZER.size, width=32, layers=2, heads=2, feed_forward=64, positions=32)
+LETTERS = "abcdef"
+QUICK = {"epochs": 1.0}
 KNOWN = [  # the letters a to d end well, the others do not
     ChoiceExample("g", ("e", good, "f")[: 2 + place % 2], 1) if place < 2 else ChoiceExample("h", (good, "f", "e"), 0)
     for place, good in enumerate("abcd")
@@ -85,3 +88,13 @@ def test_a_tiny_model_learns_a_choice_by_heart_and_its_folder_chooses_the_same(t
     said = again.answers(KNOWN, rows, outputs_of(opened.model, rows))
     assert said == task.answers(KNOWN, rows, outputs_of(model, rows))
     assert said[0].to_dict()["choice"] == 1
+
+
+def test_a_run_from_a_file_without_dev_gives_a_folder_that_chooses(tmp_path: Path) -> None:
+    save_model(tmp_path / "encoder", CONFIG, Bert(CONFIG), TOKENIZER, About())
+    lines = [f"g {first},{second},h,0\n" for first in LETTERS for second in LETTERS[:4]]
+    (tmp_path / "choices.csv").write_text("context,ending0,ending1,label\n" + "".join(lines))
+    request = Request("choose", str(tmp_path / "encoder"), tmp_path / "choices.csv", tmp_path / "out", changes=QUICK)
+    outcome = FineTuningRun(request).train()
+    assert (outcome.metric, outcome.examples + outcome.dev_examples) == ("accuracy", len(lines))
+    assert task_of(open_model(tmp_path / "out").about, 512) == Choosing(longest=32)

@@ -1,5 +1,6 @@
 """Embeddings: both losses beside slow ones, scores, whole steps, and a folder that gives the same vectors."""
 
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -18,6 +19,7 @@ from unmask.model.heads import BertWithHead, make_head
 from unmask.model.outputs import outputs_of
 from unmask.tasks.embedding import TextEmbedding
 from unmask.tasks.finetuning import PART_TOKENS, ExampleBatches, FineTuning, FineTuningSettings, score
+from unmask.tasks.finetuning_run import FineTuningRun, Request
 from unmask.tasks.kinds import task_of
 from unmask.tasks.task import make_batch
 from unmask.text.tokenizer import Tokenizer
@@ -156,3 +158,23 @@ def test_a_tiny_model_learns_pairs_by_heart_and_its_folder_gives_the_same_vector
         for by, by_model in ((again, opened.model), (task, model))
     )
     assert all((one.vectors == other.vectors).all() for one, other in zip(said, before, strict=True))
+
+
+@pytest.mark.parametrize(("label", "metric"), [(",label", "spearman"), ("", "accuracy_at_1")])
+def test_a_run_from_a_file_gives_a_folder_of_vectors(label: str, metric: str, tmp_path: Path) -> None:
+    config = replace(CONFIG, positions=32)
+    save_model(tmp_path / "encoder", config, Bert(config), TOKENIZER, About())
+    lines = [
+        f"{letter} a,{letter.upper()} b{',' + str(place) if label else ''}\n" for place, letter in enumerate(LETTERS)
+    ]
+    table = tmp_path / "pairs.csv"
+    table.write_text(f"text_a,text_b{label}\n" + "".join(lines))
+    changes, options = {"epochs": 1.0, "batch_size": 4}, {"pooling": "max"}
+    folder = tmp_path / "out"
+    run = FineTuningRun(
+        Request("embed", str(tmp_path / "encoder"), table, folder, dev=table, changes=changes, options=options)
+    )
+    assert run.train().metric == metric
+    opened = open_model(folder)
+    assert (opened.about.pooling, opened.about.normalise) == ("max", True)
+    assert (folder / "modules.json").exists(), "sentence-transformers opens it too"
