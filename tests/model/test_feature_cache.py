@@ -27,7 +27,7 @@ ROWS.append(Row([2, 5, 6, 3], [0, 0, 1, 1], 4))  # the same pieces in other segm
 
 @pytest.fixture
 def model() -> BertWithHead:
-    head = make_feature_head("tokens", CONFIG, {"layers": "sum-all", "reader": "linear"}, outputs=3)
+    head = make_feature_head("tokens", CONFIG, {"layers": "weighted-all", "reader": "linear"}, outputs=3)
     return BertWithHead(Bert(CONFIG), head)
 
 

@@ -35,9 +35,9 @@ def made(name: str = "tokens", layers: str = "last", reader: str = "bilstm", out
         ("embeddings", (0,)),
         ("second-to-last", (4,)),
         ("last", (5,)),
-        ("sum-last-4", (2, 3, 4, 5)),
+        ("weighted-last-4", (2, 3, 4, 5)),
         ("concat-last-4", (2, 3, 4, 5)),
-        ("sum-all", (1, 2, 3, 4, 5)),
+        ("weighted-all", (1, 2, 3, 4, 5)),
     ],
 )
 def test_a_linear_head_reads_exactly_its_layers(layers: str, numbers: tuple[int, ...]) -> None:
@@ -69,7 +69,7 @@ def test_batch_mates_do_not_change_an_answer(name: str) -> None:
 
 
 def test_every_weight_of_a_head_learns() -> None:
-    model = made("classes", "sum-all")
+    model = made("classes", "weighted-all")
     model.learn(pack(SEQUENCES), None).square().sum().backward()
     assert all(value.grad is not None and value.grad.any() for value in model.head.parameters())
 

@@ -84,11 +84,11 @@ def test_an_interrupted_training_resumes_exactly_from_its_cache(encoder: Path, t
 def test_a_run_from_files_gives_a_folder_that_answers_the_same(encoder: Path, tmp_path: Path) -> None:
     table = tmp_path / "texts.csv"
     table.write_text("text,label\n" + "".join(f"{text},{'ran' in text}\n" for text in SENTENCES))
-    changes = {"features": "sum-all", "reader": "linear", "epochs": 3, "learning_rate": 1e-2}
+    changes = {"features": "weighted-all", "reader": "linear", "epochs": 3, "learning_rate": 1e-2}
     run = FineTuningRun(Request("classify", str(encoder), table, tmp_path / "out", dev=table, changes=changes))
     outcome = run.train()
     opened = open_model(tmp_path / "out")
-    assert opened.about.features == {"layers": "sum-all", "reader": "linear"}
+    assert opened.about.features == {"layers": "weighted-all", "reader": "linear"}
     assert isinstance(opened.model, BertWithHead)
     task = task_of(opened.about, opened.config.positions)
     rows = task.rows(run.dev, opened.tokenizer)

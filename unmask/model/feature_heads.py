@@ -26,9 +26,9 @@ CHOICES: dict[str, tuple[Callable[[int], Sequence[int]], str]] = {
     "embeddings": (lambda _: [0], "one"),
     "second-to-last": (lambda layers: [layers - 1], "one"),
     "last": (lambda layers: [layers], "one"),
-    "sum-last-4": (lambda layers: range(max(1, layers - 3), layers + 1), "sum"),
+    "weighted-last-4": (lambda layers: range(max(1, layers - 3), layers + 1), "sum"),
     "concat-last-4": (lambda layers: range(max(1, layers - 3), layers + 1), "concat"),
-    "sum-all": (lambda layers: range(1, layers + 1), "sum"),
+    "weighted-all": (lambda layers: range(1, layers + 1), "sum"),
 }
 READERS = ("bilstm", "linear")
 CHAINED = "tags_crf"  # the head whose tags are chained by a conditional random field
