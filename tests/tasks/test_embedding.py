@@ -54,7 +54,9 @@ def test_the_loss_is_chosen_by_the_labels() -> None:
     assert TextEmbedding.learned_from(PAIRED).metric == "accuracy_at_1"
 
 
-def test_single_texts_and_single_values_cannot_be_learned_from() -> None:
+def test_single_texts_single_values_and_unknown_poolings_are_refused() -> None:
+    with pytest.raises(InputError, match="wanted mean, cls, max"):
+        TextEmbedding.learned_from(PAIRED, pooling="best")
     with pytest.raises(InputError, match="texts without a partner"):
         TextEmbedding.learned_from([TextExample("a")])
     with pytest.raises(InputError, match=r"the one value 3\.0"):

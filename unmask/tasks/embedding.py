@@ -15,7 +15,7 @@ from unmask.data.examples import TextExample
 from unmask.data.rows import Row
 from unmask.decode.embeddings import Embedded, cosines, normalised, ranks
 from unmask.errors import InputError
-from unmask.model.about import About
+from unmask.model.about import POOLING_FIELDS, About
 from unmask.tasks import metrics
 from unmask.tasks.several_texts import LearnedTexts, Texts, learned_texts, outputs_of_texts, rows_of_texts
 from unmask.tasks.task import LONGEST, Floats, Losses, Task, TaskBatch
@@ -55,6 +55,8 @@ class TextEmbedding(Task):
     def learned_from(cls, examples: Sequence[TextExample], **options: Any) -> Self:
         """The task for pairs with values, which are stretched to 0..1 unless they are cosines; or for pairs without."""
         _check_pairs(examples)
+        if (pooling := options.get("pooling", cls.pooling)) not in POOLING_FIELDS:
+            raise InputError(f"pooling {pooling!r}", wanted=", ".join(POOLING_FIELDS), do="choose one with --pooling")
         values = [float(example.label) for example in examples if isinstance(example.label, float | int)]
         if not values:
             return cls(loss="contrastive", **options)
