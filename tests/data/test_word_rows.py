@@ -63,7 +63,7 @@ def test_rows_fit_and_hold_every_word_at_its_own_first_piece(
 ) -> None:
     rows = word_rows(TOKENIZER, [sentence(*words) for words in sentences], longest=longest, context=context)
     for number, words in enumerate(sentences):
-        found = {}
+        found: dict[int, int] = {}
         for row in rows:
             if row.example == number:
                 assert len(row.ids) <= longest

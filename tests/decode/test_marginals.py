@@ -20,7 +20,8 @@ def obvious(scores: Floats, transitions: Floats, start: Floats, end: Floats) -> 
         steps = sum(transitions[step] for step in pairwise(path))
         words = scores[range(len(path)), path].sum()
         found[range(len(path)), path] += np.exp(start[path[0]] + steps + words + end[path[-1]])
-    return found / found.sum(1, keepdims=True)
+    odds: Floats = found / found.sum(1, keepdims=True)
+    return odds
 
 
 @settings(max_examples=30, deadline=None)

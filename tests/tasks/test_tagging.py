@@ -122,14 +122,16 @@ def test_the_loss_is_transformers_own() -> None:
     batch = make_batch(rows, task.per_token)
     loss = TaskLearner(model, task)(batch, None)[0]["tag"].item()
 
-    settings = transformers.BertConfig(**CONFIG.to_published(), num_labels=task.outputs)
+    settings = transformers.BertConfig(**CONFIG.to_published())
+    settings.num_labels = task.outputs
     theirs = transformers.BertForTokenClassification(settings).eval()
     theirs.load_state_dict(to_published(model.state_dict(), CONFIG, task.head), strict=True)
     longest = max(len(row.ids) for row in rows)
     padded = np.zeros((3, len(rows), longest), dtype=np.int64)
     padded[2] = NO_LABEL
     for number, row in enumerate(rows):
-        padded[:, number, : len(row.ids)] = row.ids, np.ones(len(row.ids)), row.target
+        assert row.target is not None
+        padded[:, number, : len(row.ids)] = np.stack([np.array(row.ids), np.ones_like(row.target), row.target])
     ids, mask, labels = torch.from_numpy(padded)
     mean = theirs(input_ids=ids, attention_mask=mask, labels=labels).loss.item()
     assert loss / task.counts(batch)["tag"] == pytest.approx(mean, abs=1e-5)
@@ -267,7 +269,8 @@ def test_a_field_s_entities_are_as_sure_as_all_its_paths_make_them() -> None:
     (answer,) = task.answers([TaggedExample("ann lee", ((0, 3), (4, 7)))], [row], [output])
     (entity,) = answer.entities
     follows = np.exp(2) / (np.exp(2) + 2)
-    assert (entity.text, entity.score) == ("ann lee", pytest.approx((1 + follows) / 2, abs=1e-3))
+    assert entity.text == "ann lee"
+    assert entity.score == pytest.approx((1 + follows) / 2, abs=1e-3)
 
 
 @BOTH
@@ -280,7 +283,7 @@ def test_what_was_saved_answers_the_same(tmp_path: Path, crf: bool) -> None:
     assert reopened == task
     assert isinstance(opened.model, BertWithHead)
     examples = sentences()
-    assert answers_of(reopened, opened.model, examples) == answers_of(task, model, examples)  # type: ignore[arg-type]
+    assert answers_of(reopened, opened.model, examples) == answers_of(task, model, examples)
 
 
 def test_transformers_opens_a_tagger_with_a_field_without_it(tmp_path: Path) -> None:
