@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from unmask.model.config import BertConfig
 
 CANDIDATES = ("tiny", "mini", "small", "medium", "base")  # each slower than the one before
-ENOUGH = 1.0  # pieces for each weight of a size's layers, from which on it does better than the size before
+ENOUGH = 1.0  # pieces for each weight of its layers, from which on a size is taken to be worth its cost
 BYTES_A_WEIGHT = 16  # the weight, its gradient and the optimiser's two means, in float32
 
 
