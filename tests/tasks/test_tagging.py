@@ -220,6 +220,12 @@ def test_the_examples_say_whether_words_keep_their_marks() -> None:
     assert Tagging.learned_from([*sentences(), tagged("u.s./B-LOC")]).whole_words
 
 
+def test_texts_of_no_document_are_no_context_for_one_another() -> None:
+    task = Tagging(("O", "B-PER", "I-PER"), context=True)
+    texts = [TaggedExample("ann", ((0, 3),)), TaggedExample("bob", ((0, 3),))]
+    assert [len(row.ids) for row in task.rows(texts, TOKENIZER)] == [3, 3]
+
+
 def test_windows_vote_and_agree_with_one_whole_reading() -> None:
     example = replace(tagged(" ".join(["ann/B-PER lee/I-PER went/O to/O rome/B-LOC ./O"] * 4)), tags=None)
     whole = Tagging(("O", "B-PER", "I-PER", "B-LOC", "I-LOC"), longest=32)

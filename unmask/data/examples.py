@@ -25,7 +25,7 @@ class TaggedExample:
     text: str
     words: tuple[tuple[int, int], ...]  # where each word stands in the text
     tags: tuple[str, ...] | None = None  # one for each word; none where they are asked for
-    document: int = 0  # sentences of one document follow one another under one number
+    document: int = -1  # sentences of one document follow one another under one number; -1: it stands alone
 
     def word(self, number: int) -> str:
         """The word itself.

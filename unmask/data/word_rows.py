@@ -87,11 +87,16 @@ def distinct_words(examples: Iterable[TaggedExample]) -> list[str]:
 def documents(examples: Sequence[TaggedExample], *, together: bool) -> Iterator[list[int]]:
     """Numbers of the sentences that may be read together: those of a document, or each one alone.
 
-    >>> sentences = [TaggedExample("", (), document=number) for number in (0, 0, 1)]
+    >>> sentences = [TaggedExample("", (), document=number) for number in (0, 0, 1, -1, -1)]
     >>> list(documents(sentences, together=True))
-    [[0, 1], [2]]
+    [[0, 1], [2], [3], [4]]
     """
-    for _, numbers in groupby(range(len(examples)), key=lambda n: examples[n].document if together else n):
+
+    def document(number: int) -> tuple[bool, int]:
+        own = examples[number].document
+        return (True, own) if together and own >= 0 else (False, number)
+
+    for _, numbers in groupby(range(len(examples)), key=document):
         yield list(numbers)
 
 
