@@ -130,15 +130,25 @@ def sampled(about: Kind, folder: Path, seed: int) -> Examples:
 
 def measure_finetuning(trial: Trial, *, rounds: int, against_transformers: bool) -> dict[str, Rounds]:
     """Training and prediction, all sides in turns, every round through the same examples; the first is not counted."""
+    return {
+        "training": _measure_training(trial, rounds, against_transformers),
+        "prediction": _measure_prediction(trial, rounds, against_transformers),
+    }
+
+
+def _measure_training(trial: Trial, rounds: int, against_transformers: bool) -> Rounds:
     with TemporaryDirectory() as folder:
         sides = {"ours": our_training(trial, Path(folder), epochs=rounds + 1)}
         if against_transformers:
-            sides |= {name: their_training(trial, ORDERS[name]) for name in ("theirs", "bucketed")}
-        training = _in_turns(sides, len(trial.examples), rounds)
-    predict = {"ours": our_prediction(trial)}
+            sides |= {name: their_training(trial, order) for name, order in ORDERS.items()}
+        return _in_turns(sides, len(trial.examples), rounds)
+
+
+def _measure_prediction(trial: Trial, rounds: int, against_transformers: bool) -> Rounds:
+    sides = {"ours": our_prediction(trial)}
     if against_transformers:
-        predict |= {name: their_prediction(trial, by_length=name == "bucketed") for name in ("theirs", "bucketed")}
-    return {"training": training, "prediction": _in_turns(predict, len(trial.examples), rounds)}
+        sides |= {"theirs": their_prediction(trial), "bucketed": their_prediction(trial, by_length=True)}
+    return _in_turns(sides, len(trial.examples), rounds)
 
 
 def _in_turns(sides: dict[str, Go], examples: int, rounds: int) -> Rounds:
@@ -190,7 +200,7 @@ def our_prediction(trial: Trial) -> Go:
     return go
 
 
-def their_prediction(trial: Trial, *, by_length: bool) -> Go:
+def their_prediction(trial: Trial, *, by_length: bool = False) -> Go:
     """Batches in the order of the file, or shortest first."""
     model, features, collate = their_model(trial).eval(), their_features(trial), their_collator(trial)
     places = list(range(len(features)))
