@@ -26,7 +26,7 @@ def config(**changes: object) -> BertConfig:
 
 def model(head: str | None = "classes", **changes: object) -> BertWithHead | Bert:
     """A model of fresh weights that are large enough for parts to matter."""
-    shape = config(initial_deviation=0.2, **changes)
+    shape = config(**{"initial_deviation": 0.2, **changes})
     bert = Bert(shape, seed=3)
     for layer in bert.layers:
         torch.nn.init.normal_(layer.qkv.bias, std=0.2, generator=torch.Generator().manual_seed(5))

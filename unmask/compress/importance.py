@@ -5,20 +5,18 @@ the tokens of a sequence and then taken without its sign (Michel et al., 2019, f
 the weights must do.
 """
 
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import Any
 
 import numpy as np
 import torch
 from numpy.typing import NDArray
-from torch import Tensor, nn
+from torch import Tensor
 
+from unmask.compress.overhearing import overheard
 from unmask.data.rows import Row
 from unmask.model.bert import Bert
 from unmask.model.heads import BertWithHead
-from unmask.model.layers import Layer
 from unmask.tasks.finetuning import PART_TOKENS, divided, units
 from unmask.tasks.task import Task, TaskBatch, make_batch
 
@@ -36,15 +34,14 @@ class Importance:
 
 def importance(model: BertWithHead, task: Task, rows: Sequence[Row]) -> Importance:
     """The importance of every part on rows with targets."""
-    watched = [_Watched() for _ in model.bert.layers]
+    sums = [_Sums() for _ in model.bert.layers]
     model.eval()
-    with _watching(model.bert.layers, watched):
-        for part in divided(units(rows, together=task.together), PART_TOKENS):
-            _note(model, task, make_batch(part, task.per_token), watched)
+    for part in divided(units(rows, together=task.together), PART_TOKENS):
+        _add(model, task, make_batch(part, task.per_token), sums)
     return Importance(
-        layers=np.array([float(one.layer) for one in watched]),
-        heads=tuple(_unit(one.heads) for one in watched),
-        neurons=tuple(_unit(one.neurons) for one in watched),
+        layers=np.array([float(one.layer) for one in sums]),
+        heads=tuple(_unit(one.heads) for one in sums),
+        neurons=tuple(_unit(one.neurons) for one in sums),
     )
 
 
@@ -71,59 +68,33 @@ def importance_by_weights(bert: Bert) -> Importance:
 
 
 @dataclass
-class _Watched:
-    """What went through a layer in the last pass, and what its parts have added up to so far."""
+class _Sums:
+    """What the parts of a layer have added up to so far."""
 
-    seen: dict[str, Tensor] = field(default_factory=dict)
     layer: Tensor = field(default_factory=lambda: torch.zeros(()))
-    heads: Tensor = field(default_factory=lambda: torch.zeros(()))
-    neurons: Tensor = field(default_factory=lambda: torch.zeros(()))
+    heads: Tensor = field(default_factory=lambda: torch.zeros(()))  # (H,)
+    neurons: Tensor = field(default_factory=lambda: torch.zeros(()))  # (F,)
 
 
-@contextmanager
-def _watching(layers: Sequence[Layer], watched: Sequence[_Watched]) -> Iterator[None]:
-    """Keeps what goes through layers while the block runs."""
-    handles = []
-    for layer, one in zip(layers, watched, strict=True):
-        handles.append(layer.register_forward_hook(_keep_layer(one)))
-        handles.append(layer.attention_out.register_forward_pre_hook(_keep_context(one)))
-    try:
-        yield
-    finally:
-        for handle in handles:
-            handle.remove()
-
-
-def _keep_layer(one: _Watched) -> Any:
-    def keep(_: nn.Module, inputs: tuple[Tensor, ...], output: Tensor) -> None:
-        one.seen |= {"input": inputs[0], "output": output}
-
-    return keep
-
-
-def _keep_context(one: _Watched) -> Any:
-    def keep(_: nn.Module, inputs: tuple[Tensor, ...]) -> None:
-        one.seen["context"] = inputs[0]
-
-    return keep
-
-
-def _note(model: BertWithHead, task: Task, batch: TaskBatch, watched: Sequence[_Watched]) -> None:
+def _add(model: BertWithHead, task: Task, batch: TaskBatch, sums: Sequence[_Sums]) -> None:
     """Adds what a batch says of every part."""
-    losses, _ = task.losses(model.learn(batch.ragged, None), batch)
-    asked: list[Tensor] = []
-    for layer, one in zip(model.bert.layers, watched, strict=True):
-        asked += [one.seen["output"], one.seen["context"], layer.down.weight]
-    found = torch.autograd.grad(sum(losses.values()), asked)  # type: ignore[arg-type]
+    layers = dict(enumerate(model.bert.layers))
+    parts = {f"{n}": layer for n, layer in layers.items()} | {
+        f"{n}.out": one.attention_out for n, one in layers.items()
+    }
+    with overheard(parts) as heard:
+        losses, _ = task.losses(model.learn(batch.ragged, None), batch)
+    asked = [[heard[f"{n}"].said, heard[f"{n}.out"].taken, layer.down.weight] for n, layer in layers.items()]
+    found = iter(torch.autograd.grad(sum(losses.values()), [one for three in asked for one in three]))  # type: ignore[arg-type]
     owners = torch.from_numpy(np.repeat(np.arange(len(batch.ragged.lengths)), batch.ragged.lengths))
-    for number, (layer, one) in enumerate(zip(model.bert.layers, watched, strict=True)):
-        to_output, to_context, to_down = found[3 * number : 3 * number + 3]
-        changes = ((one.seen["output"] - one.seen["input"]) * to_output).sum(-1, keepdim=True)  # (T, 1)
-        gathered = (one.seen["context"] * to_context).unflatten(-1, (layer.heads, -1)).sum(-1)  # (T, H)
-        one.layer = one.layer + _of_sequences(changes, owners).sum()
-        one.heads = one.heads + _of_sequences(gathered, owners)
+    for number, layer in layers.items():
+        whole, context, own = heard[f"{number}"], heard[f"{number}.out"].taken, sums[number]
+        changes = ((whole.said - whole.taken) * next(found)).sum(-1, keepdim=True)  # (T, 1)
+        gathered = (context * next(found)).unflatten(-1, (layer.heads, -1)).sum(-1)  # (T, H)
+        own.layer = own.layer + _of_sequences(changes, owners).sum()
+        own.heads = own.heads + _of_sequences(gathered, owners)
         # a neuron speaks through its column of `down` alone: weight times gradient there is output times gradient
-        one.neurons = one.neurons + (layer.down.weight * to_down).sum(0).abs().detach()
+        own.neurons = own.neurons + (layer.down.weight * next(found)).sum(0).abs().detach()
 
 
 def _of_sequences(products: Tensor, owners: Tensor) -> Tensor:

@@ -82,6 +82,9 @@ class TaskLearner(nn.Module):
         return self.task.losses(outputs, batch)
 
 
+MakeLearner = Callable[[BertWithHead | CachedFeatures, Task], nn.Module]
+
+
 class ExampleBatches:
     """The micro-batches of any step: every epoch is a shuffle of all examples, drawn from seed and epoch alone."""
 
@@ -161,6 +164,7 @@ class FineTuning:
         *,
         save_every: float = 60.0,
         report: Report = lambda *_: None,  # told while features are computed: tokens done, tokens in all
+        make_learner: MakeLearner = TaskLearner,  # another than the task's own losses: a student's
     ) -> None:
         self.task, self.model, self.dev, self.settings = task, model, dev, settings
         rows = task.rows(training, tokenizer)
@@ -169,7 +173,7 @@ class FineTuning:
         self.cached = with_cache(model, folder, [*rows, *self.dev_rows], report) if model.reads_layers else None
         self.learned = self.cached or model  # features are computed once: then the head alone is read and learns
         freeze(model, settings.freeze)
-        self.learner = adversarial(TaskLearner(self.learned, task), model, settings.adversarial)
+        self.learner = adversarial(make_learner(self.learned, task), model, settings.adversarial)
         self.steps = max(1, round(settings.epochs * self.batches.steps_an_epoch))
         groups = adapted_groups(self.learner, settings.decay, settings.layer_decay)
         self.optimiser = make_optimiser("adamw", self.learner, groups=groups)
