@@ -19,8 +19,8 @@ import unmask
 PROJECT = Path(__file__).resolve().parents[1]
 PACKAGE = PROJECT / "unmask"
 ROOMS = [
-    *("text", "data", "decode", "model", "training", "tasks"),
-    *("compress", "explain", "lab", "runtime", "apps", "serve", "cli"),
+    *("text", "data", "decode", "model", "training", "tasks", "runtime"),
+    *("compress", "explain", "lab", "apps", "serve", "cli"),
 ]
 FOR_ALL = {"unmask.errors", "unmask.files"}
 MACHINE_PATH = re.compile(r"(?<![\w.~-])/(?:work|tmp|home|root|Users)/\w")
@@ -110,7 +110,7 @@ STARTS = {
 
 @pytest.mark.parametrize("code", STARTS.values(), ids=STARTS)
 def test_starting_loads_no_engine(code: str) -> None:
-    assert not {"torch", "onnxruntime", "pyarrow", "tokenizers", "numpy"} & loaded_by(code)
+    assert not {"torch", "onnxruntime", "pyarrow", "tokenizers", "numpy", "sklearn"} & loaded_by(code)
 
 
 @pytest.mark.parametrize("readme", ["README.md", "README.zh.md"])

@@ -9,6 +9,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from unmask.apps.estimators import Answerer, Classifier, Embedder, Regressor, Tagger
     from unmask.apps.load import load
     from unmask.errors import InputError
     from unmask.model.bert import Bert
@@ -17,12 +18,30 @@ if TYPE_CHECKING:
     from unmask.text.tokenizer import Tokenizer
 
 __version__ = "0.1.0"
-__all__ = ["Bert", "BertConfig", "InputError", "Tokenizer", "__version__", "load", "open_model"]
+__all__ = [
+    "Answerer",
+    "Bert",
+    "BertConfig",
+    "Classifier",
+    "Embedder",
+    "InputError",
+    "Regressor",
+    "Tagger",
+    "Tokenizer",
+    "__version__",
+    "load",
+    "open_model",
+]
 
 MODULES = {
+    "Answerer": "unmask.apps.estimators",
     "Bert": "unmask.model.bert",
     "BertConfig": "unmask.model.config",
+    "Classifier": "unmask.apps.estimators",
+    "Embedder": "unmask.apps.estimators",
     "InputError": "unmask.errors",
+    "Regressor": "unmask.apps.estimators",
+    "Tagger": "unmask.apps.estimators",
     "Tokenizer": "unmask.text.tokenizer",
     "load": "unmask.apps.load",
     "open_model": "unmask.model.folder",
