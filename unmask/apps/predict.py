@@ -1,35 +1,81 @@
-"""Answers of a fine-tuned model: examples of its task in, an answer for each out, in their order, however many."""
+"""Answers of a fine-tuned model: examples of its task in, an answer for each out, in their order, however many.
+
+The engine is whatever gives the head's outputs for rows: onnxruntime for a serving folder, torch for a model folder.
+Rows are made and answers are read by the same code for both.
+"""
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any, Protocol
 
+from unmask.apps.refusing import Refused, fault_of
 from unmask.data.examples import ChoiceExample, QuestionExample, Reading, TaggedExample, TextExample
+from unmask.data.rows import Row
 from unmask.data.tagged import untagged
 from unmask.errors import InputError
-from unmask.model.folder import ModelFolder, open_model
-from unmask.model.heads import BertWithHead
-from unmask.model.outputs import Report, outputs_of
+from unmask.model.about import About
+from unmask.model.named import find_model
+from unmask.runtime.engine import Report
+from unmask.runtime.folder import ServingFolder, is_serving_folder, open_serving
 from unmask.tasks.asked import Asked, asked
 from unmask.tasks.kinds import task_of
 from unmask.tasks.presets import PRESETS
+from unmask.tasks.task import Floats, Task
+from unmask.text.tokenizer import Tokenizer
+
+if TYPE_CHECKING:
+    from unmask.model.folder import ModelFolder
 
 BLOCK = 4096  # examples in memory at once: enough to find many of like length among them
 
 
-class Predictor:
-    """A fine-tuned model folder, ready to answer."""
+class Outputs(Protocol):
+    """What an engine does: the head's numbers for each row, in the rows' order."""
 
-    def __init__(self, opened: ModelFolder, name: str = "the model") -> None:
-        self.task = task_of(opened.about, opened.config.positions, name)
-        assert isinstance(opened.model, BertWithHead)
-        self.model, self.tokenizer, self.about = opened.model, opened.tokenizer, opened.about
+    def __call__(self, rows: Sequence[Row], *, report: Report = ...) -> list[Floats]: ...
+
+
+@dataclass(frozen=True)
+class Predictor:
+    """A fine-tuned model, ready to answer."""
+
+    task: Task
+    tokenizer: Tokenizer
+    about: About
+    outputs: Outputs
+    engine: str  # who computes, for people
 
     @classmethod
-    def open(cls, folder: Path | str, *, device: str = "cpu") -> "Predictor":
-        """The predictor of a folder."""
-        return cls(open_model(folder, device=device), str(folder))
+    def open(cls, name: Path | str, *, device: str = "cpu", threads: int | None = None) -> "Predictor":
+        """The predictor of a folder, with the fastest engine that it has."""
+        folder = find_model(name)
+        if not is_serving_folder(folder):
+            from unmask.model.folder import open_model
+
+            return cls.of_model(open_model(name, device=device), str(name))
+        if device != "cpu":
+            raise InputError(f"device {device!r} for {name}, a serving folder", wanted="cpu", do="name a model folder")
+        return cls.of_serving(open_serving(folder, threads=threads), str(name))
+
+    @classmethod
+    def of_model(cls, opened: "ModelFolder", name: str = "the model") -> "Predictor":
+        """The predictor of a model that is open in torch."""
+        from functools import partial
+
+        from unmask.model.heads import BertWithHead
+        from unmask.model.outputs import outputs_of
+
+        task = task_of(opened.about, opened.config.positions, name)
+        assert isinstance(opened.model, BertWithHead)
+        return cls(task, opened.tokenizer, opened.about, partial(outputs_of, opened.model), "torch")
+
+    @classmethod
+    def of_serving(cls, opened: ServingFolder, name: str = "the model") -> "Predictor":
+        """The predictor of an exported model."""
+        task = task_of(opened.about, opened.config.positions, name)
+        return cls(task, opened.tokenizer, opened.about, opened.engine.outputs, opened.engine.name)
 
     @property
     def asked(self) -> Asked:
@@ -53,11 +99,16 @@ class Predictor:
         raise InputError(f"a {type(given).__name__}", wanted="a text, a pair of texts, or an example of the task")
 
     def many(self, examples: Sequence[Any], *, report: Report = lambda *_: None) -> list[Any]:
-        """An answer for each example."""
-        if not examples:
-            return []
-        rows = self.task.rows(examples, self.tokenizer)
-        return self.task.answers(examples, rows, outputs_of(self.model, rows, report=report))
+        """An answer for each example, or why it has none."""
+        answers: list[Any] = [fault_of(example) for example in examples]
+        sound = [place for place, fault in enumerate(answers) if fault is None]
+        if sound:
+            chosen = [examples[place] for place in sound]
+            rows = self.task.rows(chosen, self.tokenizer)
+            said = self.task.answers(chosen, rows, self.outputs(rows, report=report))
+            for place, answer in zip(sound, said, strict=True):
+                answers[place] = answer
+        return answers
 
     def stream(self, examples: Iterable[Any]) -> Iterator[Any]:
         """The same for any number of examples, a block at a time."""
@@ -67,7 +118,12 @@ class Predictor:
 
     def evaluate(self, reading: Reading, *, report: Report = lambda *_: None) -> dict[str, float]:
         """The task's official figures on labelled examples."""
-        return self.task.scores(reading.examples, self.many(reading.examples, report=report))
+        answers = self.many(reading.examples, report=report)
+        for number, answer in enumerate(answers):
+            if isinstance(answer, Refused):
+                place = reading.places[number] if reading.places else f"example {number + 1}"
+                raise InputError(f"{place}, which cannot be answered: {answer.error}", do="mend or remove it")
+        return self.task.scores(reading.examples, answers)
 
 
 def _question(question: str, context: str | None = None) -> QuestionExample:

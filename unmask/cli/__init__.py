@@ -6,7 +6,21 @@ from typing import Any
 
 import typer
 
-from unmask.cli import apps, ask, bench, doctor, evaluate, finetune, folders, prepare, pretrain, tag, vocab
+from unmask.cli import (
+    apps,
+    ask,
+    bench,
+    doctor,
+    evaluate,
+    export,
+    finetune,
+    folders,
+    predict,
+    prepare,
+    pretrain,
+    tag,
+    vocab,
+)
 from unmask.cli.extras import missing_extra
 from unmask.errors import InputError
 
@@ -22,6 +36,8 @@ VERBS: dict[str, Callable[..., Any]] = {
     "ask": ask.ask,
     "tag": tag.tag,
     "evaluate": evaluate.evaluate,
+    "predict": predict.predict,
+    "export": export.export,
     "convert": folders.convert,
     "info": folders.info,
 }

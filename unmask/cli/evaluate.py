@@ -13,7 +13,7 @@ from unmask.cli.finetune import parse_columns
 from unmask.errors import InputError
 
 if TYPE_CHECKING:
-    from unmask.model.folder import ModelFolder
+    from unmask.apps.predict import Predictor
 
 TASK_HEADS = (
     "classes",
@@ -49,14 +49,22 @@ def evaluate(
     console: Console,
 ) -> Answer:
     """Measure a model: a fine-tuned one by its task's official figures, a pretrained one by minimal pairs or gaps."""
+    from unmask.apps.predict import Predictor
+    from unmask.model.named import find_model
+    from unmask.runtime.folder import is_serving_folder
+
+    started = time.monotonic()
+    if is_serving_folder(find_model(model)):
+        predictor = Predictor.open(model, device=device, threads=console.threads)
+        return _evaluate_task(predictor, data, parse_columns(columns), console, started)
+
     from unmask.apps.judging import judge_pretrained
     from unmask.model.folder import open_model
     from unmask.tasks.bars import draw_bars
 
-    started = time.monotonic()
     opened = open_model(model, device=device)
     if opened.about.head in TASK_HEADS:
-        return _evaluate_task(opened, model, data, parse_columns(columns), console, started)
+        return _evaluate_task(Predictor.of_model(opened, model), data, parse_columns(columns), console, started)
     opened = open_model(model, device=device, head="masked_words")
     with percent_done(console, "scoring") as report:
         judged = judge_pretrained(opened, data, limit=limit, report=report)
@@ -76,11 +84,9 @@ def evaluate(
 
 
 def _evaluate_task(
-    opened: "ModelFolder", model: str, data: Path, columns: dict[str, str], console: Console, started: float
+    predictor: "Predictor", data: Path, columns: dict[str, str], console: Console, started: float
 ) -> Answer:
-    from unmask.apps.predict import Predictor
-
-    predictor = Predictor(opened, model)
+    console.note(f"engine: {predictor.engine}")
     reading = predictor.asked.read(data, "dev", columns=columns)
     if reading is None:
         raise InputError(f"{data} without a dev file", wanted="labelled examples", do="name the file with --data")

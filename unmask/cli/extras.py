@@ -7,6 +7,7 @@ EXTRAS = {
     "sklearn": "train",
     "scipy": "train",
     "matplotlib": "train",
+    "onnx": "train",
     "fastapi": "serve",
     "uvicorn": "serve",
     "prometheus_client": "serve",

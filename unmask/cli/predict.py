@@ -35,8 +35,10 @@ def predict(
 ) -> Answer:
     """Answer with a fine-tuned model: one line of JSON for each text or example."""
     from unmask.apps.predict import Predictor
+    from unmask.apps.refusing import Refused
 
-    predictor = Predictor.open(model, device=device)
+    predictor = Predictor.open(model, device=device, threads=console.threads)
+    console.note(f"engine: {predictor.engine}")
     examples = [predictor.example(text if pair is None else (text, pair)) for text in texts or []]
     if source is not None:
         reading = predictor.asked.read(source, "test", columns=parse_columns(columns), labelled=False)
@@ -45,6 +47,9 @@ def predict(
         raise InputError("nothing to answer", wanted="texts, or a file of examples with --input")
     with percent_done(console, "answering", shown=source is not None) as report:
         answers = predictor.many(examples, report=report or (lambda *_: None))
+    refused = sum(isinstance(answer, Refused) for answer in answers)
+    if refused:
+        console.note(f"{refused:,} of {len(answers):,} could not be answered; their lines say why")
     if submit is not None:
         for path in _submit(predictor, examples, answers, submit):
             console.note(f"written: {path}")
@@ -59,6 +64,8 @@ def _submit(predictor: Any, examples: Sequence[Any], answers: Sequence[Any], fol
     if preset is None:
         raise InputError("--submit with a model of no preset", wanted="a model fine-tuned on a public set by its name")
     told = [answer.to_dict() for answer in answers]
+    if any("error" in answer for answer in told):
+        raise InputError("examples that could not be answered", wanted="an answer for each", do="mend the file")
     field = {"regress": "value", "answer": "answer"}.get(preset.task, "label")
     without = [answer["no_answer_probability"] for answer in told] if predictor.asked.name == "squad2" else None
     return write_submission(preset, examples, [answer[field] for answer in told], folder, no_answer=without)

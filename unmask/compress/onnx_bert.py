@@ -1,0 +1,226 @@
+"""A whole model as an ONNX graph: an opened folder in, the graph with published names for inputs and outputs out.
+
+Inputs are `input_ids`, `attention_mask` and `token_type_ids`, (batch, sequence) each, all sizes free. Every head has
+the outputs that published models of its kind have; a few have one more, which `unmask` asks for because it costs less:
+`mask_logits` has a row for each [MASK] of the batch in place of the vocabulary's logits for every token.
+"""
+
+import json
+from collections.abc import Callable
+
+import numpy as np
+import onnx
+
+from unmask.compress.onnx_graph import GraphWriter
+from unmask.compress.onnx_parts import Fused, Numbers, Parts, Portable, in_sequences
+from unmask.compress.precision import FLOAT, Precision
+from unmask.errors import InputError
+from unmask.model.folder import ModelFolder
+from unmask.model.heads import BertWithHead
+
+INPUTS = ("input_ids", "attention_mask", "token_type_ids")
+TABLES = frozenset(f"bert.embeddings.{table}" for table in ("words", "positions", "segments"))
+
+
+def bert_graph(opened: ModelFolder, *, portable: bool = False, precision: Precision = FLOAT) -> onnx.ModelProto:
+    """The graph of a model and its head.
+
+    >>> from unmask.model.about import About
+    >>> from unmask.model.bert import Bert
+    >>> from unmask.model.config import BertConfig
+    >>> from unmask.model.names import LoadReport
+    >>> from unmask.text.tokenizer import Tokenizer
+    >>> from unmask.text.vocabulary import SPECIAL_PIECES
+    >>> config = BertConfig.named("tiny", vocabulary_size=5)
+    >>> opened = ModelFolder(config, Bert(config), Tokenizer(SPECIAL_PIECES), About(), LoadReport())
+    >>> [output.name for output in bert_graph(opened).graph.output]
+    ['last_hidden_state', 'pooler_output']
+    """
+    if opened.about.features:
+        raise InputError("a head that reads a frozen encoder's layers", wanted="a model that was fine-tuned as a whole")
+    graph = GraphWriter()
+    drawing = _Drawing(graph, Parts(graph, numbers_of(opened), (Portable if portable else Fused)(), precision), opened)
+    HEADS[opened.about.head](drawing)
+    return graph.model(_metadata(opened))
+
+
+def numbers_of(opened: ModelFolder) -> dict[str, Numbers]:
+    """All weights of a model by their names, the encoder's beginning with `bert.`."""
+    prefix = "" if isinstance(opened.model, BertWithHead) else "bert."
+    return {f"{prefix}{name}": value.float().cpu().numpy() for name, value in opened.model.state_dict().items()}
+
+
+def linears_of(opened: ModelFolder) -> list[str]:
+    """The names of all linear layers of the encoder and its pooler, from the input on."""
+    numbers = numbers_of(opened)
+    return [
+        name.removesuffix(".weight")
+        for name, value in numbers.items()
+        if name.startswith("bert.") and name.endswith(".weight") and value.ndim == 2 and "embeddings" not in name
+    ]
+
+
+class _Drawing:
+    """The encoder, and what heads need of it."""
+
+    def __init__(self, graph: GraphWriter, parts: Parts, opened: ModelFolder) -> None:
+        self.graph, self.parts, self.config, self.about = graph, parts, opened.config, opened.about
+        self.mask_id = opened.tokenizer.mask_id
+        self.ids, self.mask, self.segments = (graph.input(name, np.int64, ["batch", "sequence"]) for name in INPUTS)
+        self.hidden = self._encoder()  # (T, D)
+
+    def _encoder(self) -> str:
+        graph, parts, epsilon = self.graph, self.parts, self.config.norm_epsilon
+        words, segments = (
+            parts.rows(ids, f"bert.embeddings.{table}")
+            for ids, table in ((self.ids, "words"), (self.segments, "segments"))
+        )
+        length = graph.op("Squeeze", graph.op("Gather", graph.op("Shape", self.ids), graph.integers(1)))
+        places = graph.op("Range", graph.constant(np.array(0)), length, graph.constant(np.array(1)))
+        positions = parts.rows(places, "bert.embeddings.positions")
+        summed = graph.op("Add", graph.op("Add", words, segments), positions)  # (B, S, D)
+        x = graph.op("Reshape", summed, graph.integers(-1, self.config.width))
+        x = parts.norm(x, "bert.embeddings.norm", epsilon)
+        for number in range(self.config.layers):
+            x = self._layer(x, number)
+        return x
+
+    def _layer(self, x: str, number: int) -> str:
+        graph, parts, own = self.graph, self.parts, f"bert.layers.{number}"
+        heads = self.config.heads_of(number)
+        qkv = parts.linear(x, f"{own}.qkv")
+        context = parts.dialect.attention(graph, qkv, self.mask, heads, heads * self.config.head_width)
+        added = graph.op("Add", parts.linear(context, f"{own}.attention_out"), x)
+        x = parts.norm(added, f"{own}.attention_norm", self.config.norm_epsilon)
+        wide = parts.dialect.activation(graph, parts.linear(x, f"{own}.up"), self.config.activation)
+        added = graph.op("Add", parts.linear(wide, f"{own}.down"), x)
+        return parts.norm(added, f"{own}.output_norm", self.config.norm_epsilon)
+
+    @property
+    def sequences(self) -> str:
+        """The last layer."""  # (B, S, D)
+        return in_sequences(self.graph, self.hidden, self.mask)
+
+    def first(self) -> str:
+        """The vector of each sequence's [CLS]."""  # (B, D)
+        return self.graph.op("Gather", self.sequences, self.graph.constant(np.array(0)), axis=1)
+
+    def pooled(self) -> str:
+        """The pooler over each [CLS]."""  # (B, D)
+        return self.graph.op("Tanh", self.parts.linear(self.first(), "bert.pooler"))
+
+    def output(self, name: str, value: str, *shape: int | str) -> None:
+        self.graph.output(name, value, np.float32, shape)
+
+    def width_of(self, name: str) -> int:
+        return len(self.parts.numbers[f"{name}.bias"])
+
+
+def _bare(drawing: _Drawing) -> None:
+    drawing.output("last_hidden_state", drawing.sequences, "batch", "sequence", drawing.config.width)
+    if drawing.config.pooler:
+        drawing.output("pooler_output", drawing.pooled(), "batch", drawing.config.width)
+
+
+def _classes(drawing: _Drawing) -> None:
+    logits = drawing.parts.linear(drawing.pooled(), "head.classifier")
+    drawing.output("logits", logits, "batch", drawing.width_of("head.classifier"))
+
+
+def _tokens(drawing: _Drawing) -> None:
+    logits = drawing.parts.linear(drawing.hidden, "head.classifier")
+    shaped = in_sequences(drawing.graph, logits, drawing.mask)
+    drawing.output("logits", shaped, "batch", "sequence", drawing.width_of("head.classifier"))
+
+
+def _chained_tokens(drawing: _Drawing) -> None:
+    _tokens(drawing)
+    numbers, tags = drawing.parts.numbers, drawing.width_of("head.classifier")
+    rows = [numbers["head.crf.transitions"], numbers["head.crf.start"][None], numbers["head.crf.end"][None]]
+    drawing.output("transitions", drawing.graph.constant(np.concatenate(rows), "crf"), tags + 2, tags)
+
+
+def _span(drawing: _Drawing) -> None:
+    logits = in_sequences(drawing.graph, drawing.parts.linear(drawing.hidden, "head.classifier"), drawing.mask)
+    for column, name in enumerate(("start_logits", "end_logits")):
+        number = drawing.graph.constant(np.array(column))
+        drawing.output(name, drawing.graph.op("Gather", logits, number, axis=2), "batch", "sequence")
+
+
+def _masked_words(drawing: _Drawing) -> None:
+    words = "head.words" if "head.words.bias" in drawing.parts.numbers else "head"
+    vocabulary = drawing.config.vocabulary_size
+    every = in_sequences(drawing.graph, _word_logits(drawing, drawing.hidden, words), drawing.mask)
+    drawing.output("logits", every, "batch", "sequence", vocabulary)
+    masked = drawing.graph.op("Equal", drawing.ids, drawing.graph.constant(np.array(drawing.mask_id)))
+    places = drawing.graph.op("Transpose", drawing.graph.op("NonZero", masked), perm=[1, 0])  # (M, 2)
+    chosen = drawing.graph.op("GatherND", drawing.sequences, places)  # (M, D)
+    drawing.output("mask_logits", _word_logits(drawing, chosen, words), "masks", vocabulary)
+
+
+def _word_logits(drawing: _Drawing, hidden: str, words: str) -> str:
+    graph, parts = drawing.graph, drawing.parts
+    bent = parts.dialect.activation(graph, parts.linear(hidden, f"{words}.transform"), drawing.config.activation)
+    states = parts.norm(bent, f"{words}.norm", drawing.config.norm_epsilon)
+    return parts.tied(states, "bert.embeddings.words", f"{words}.bias")
+
+
+def _next_sentence(drawing: _Drawing) -> None:
+    drawing.output("logits", drawing.parts.linear(drawing.pooled(), "head.classifier"), "batch", 2)
+
+
+def _pretraining(drawing: _Drawing) -> None:
+    _masked_words(drawing)
+    follows = drawing.parts.linear(drawing.pooled(), "head.next.classifier")
+    drawing.output("seq_relationship_logits", follows, "batch", 2)
+
+
+def _embedding(drawing: _Drawing) -> None:
+    graph, width = drawing.graph, drawing.config.width
+    drawing.output("last_hidden_state", drawing.sequences, "batch", "sequence", width)
+    pooled = POOLINGS[drawing.about.pooling](drawing)
+    drawing.output("pooled_tokens", pooled, "batch", width)
+    if drawing.about.normalise:
+        length = graph.op("ReduceL2", pooled, axes=[-1], keepdims=1)
+        pooled = graph.op("Div", pooled, graph.op("Max", length, graph.number(1e-12)))
+    drawing.output("sentence_embedding", pooled, "batch", width)
+
+
+def _mean(drawing: _Drawing) -> str:
+    graph = drawing.graph
+    counted = graph.op("Unsqueeze", graph.op("Cast", drawing.mask, to=onnx.TensorProto.FLOAT), graph.integers(2))
+    summed = graph.op("ReduceSum", graph.op("Mul", drawing.sequences, counted), graph.integers(1), keepdims=0)
+    tokens = graph.op("ReduceSum", counted, graph.integers(1), keepdims=0)
+    return graph.op("Div", summed, graph.op("Max", tokens, graph.number(1.0)))
+
+
+def _maximum(drawing: _Drawing) -> str:
+    graph = drawing.graph
+    real = graph.op("Unsqueeze", graph.op("Cast", drawing.mask, to=onnx.TensorProto.BOOL), graph.integers(2))
+    kept = graph.op("Where", real, drawing.sequences, graph.number(-np.inf))
+    return graph.op("ReduceMax", kept, axes=[1], keepdims=0)
+
+
+POOLINGS: dict[str, Callable[[_Drawing], str]] = {"mean": _mean, "max": _maximum, "cls": _Drawing.first}
+HEADS: dict[str | None, Callable[[_Drawing], None]] = {
+    None: _bare,
+    "pretraining": _pretraining,
+    "masked_words": _masked_words,
+    "next_sentence": _next_sentence,
+    "classes": _classes,
+    "regression": _classes,
+    "tokens": _tokens,
+    "tags_crf": _chained_tokens,
+    "span": _span,
+    "choice": _classes,
+    "embedding": _embedding,
+}
+
+
+def _metadata(opened: ModelFolder) -> dict[str, str]:
+    """What the file says of itself, for those who have nothing else."""
+    about = opened.about
+    known = {"head": about.head or "", "task": about.task, "labels": json.dumps(about.labels, ensure_ascii=False)}
+    if about.head == "embedding":
+        known |= {"pooling": about.pooling, "normalised": str(about.normalise).lower()}
+    return {f"unmask.{name}": value for name, value in known.items()}
