@@ -64,6 +64,10 @@ def pretrain(
     precision: Annotated[
         str | None, typer.Option(help="Of products: float32; bfloat16 or float16 on GPUs that gain.")
     ] = None,
+    local_start: Annotated[
+        bool | None,
+        typer.Option("--local-start/--no-local-start", help="Begin with heads that look at neighbours (preset cpu)."),
+    ] = None,
     recompute: Annotated[
         bool, typer.Option("--recompute", help="Compute layers again backwards: more work, far less memory.")
     ] = False,
@@ -121,6 +125,7 @@ def pretrain(
         "dropout": dropout,
         "clip": clip,
         "precision": precision,
+        "local_start": local_start,
         "recompute": recompute or None,
         "compile": compile or None,
         "held_out": held_out,

@@ -21,6 +21,7 @@ from unmask.data.word_marks import Words
 from unmask.errors import InputError
 from unmask.files import write_text
 from unmask.model.config import BertConfig
+from unmask.model.local_start import look_at_neighbours
 from unmask.tasks.objectives import PAIRED, Learner, PretrainingBatch, counts, make_model, needs_pooler
 from unmask.text.tokenizer import Tokenizer
 from unmask.training.distributed import ALONE, Processes, wrap
@@ -70,6 +71,7 @@ class PretrainingSettings:
     dropout: float = 0.1  # while training
     held_out: float = 0.02  # share of the documents that is kept for measuring
     precision: str = "float32"  # of the matrix products: float32, or bfloat16 or float16 where the device gains from it
+    local_start: bool = False  # a fresh model's heads begin by looking at neighbours
     recompute: bool = False  # keep only each layer's input: a third more work for a fraction of the memory
     compile: bool = False  # join the steps of each layer's feed-forward part: for GPUs
     seed: int = 0  # where chance starts
@@ -110,7 +112,7 @@ PRESETS: dict[str, dict[str, Any]] = {
         "phases": (90.0, 10.0),
         "dropout": 0.1,
     },
-    # Muon, small steps, a high learning rate and no dropout: benchmarks/records/2026-11-16_cpu_preset says how found
+    # Muon, small steps, a local start, no dropout: benchmarks/records/2026-11-16_cpu_preset says how it was found
     "cpu": {
         "optimiser": "muon",
         "learning_rate": 1e-3,
@@ -118,6 +120,7 @@ PRESETS: dict[str, dict[str, Any]] = {
         "betas": (0.9, 0.98),
         "batch_tokens": 2048,
         "warmup": 0.06,
+        "local_start": True,
     },
 }
 
@@ -458,6 +461,8 @@ def begin(folder: Path, settings: PretrainingSettings) -> None:
 def new_learner(config: BertConfig, settings: PretrainingSettings) -> Learner:
     """A fresh model with its objectives."""
     model = make_model(config, settings.objective, settings.seed)
+    if settings.local_start:
+        look_at_neighbours(model.bert, settings.seed)
     model.bert.recompute = settings.recompute
     if settings.compile:
         for layer in model.bert.layers:  # not the whole layer: attention's stacks are others in every batch
