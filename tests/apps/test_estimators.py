@@ -167,6 +167,8 @@ WRONG: dict[str, tuple[Any, Any, Any]] = {
     "no texts": (Embedder, [], None),
     "not finite": (Regressor, ["a", "b"], [1.0, np.nan]),
     "a sentence": (Tagger, ["a b"], [["O", "O"]]),
+    "nothing to tag": (Tagger, [["a"]], [["O"]]),
+    "too long": (lambda model: Classifier(model, length=99), ["a", "b"], ["x", "y"]),
     "too few tags": (Tagger, [["a", "b"]], [["O"]]),
     "no context": (Answerer, ["who?"], ["ann"]),
     "an answer from elsewhere": (Answerer, [("who?", "ann")], ["bob"]),

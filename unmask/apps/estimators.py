@@ -24,6 +24,7 @@ from unmask.apps.inputs import Refused, as_list, check_lengths, labelled_texts, 
 from unmask.apps.learning import Learned, as_embedder, class_names, learn, open_learned, rescale
 from unmask.decode.embeddings import Embedded
 from unmask.decode.tags import detect_scheme
+from unmask.errors import InputError
 from unmask.model.folder import open_model
 from unmask.tasks.answering import Answering
 from unmask.tasks.classification import Classification
@@ -85,15 +86,15 @@ class _Estimator(BaseEstimator):  # type: ignore[misc]
             dropout=self.dropout,
             seed=self.seed,
         )
-        return learn(
-            self.kind,
-            examples,
-            model=self.model,
-            settings=settings,
-            options={**self._options(), **options},
-            validation=self.validation,
-            device=self.device,
-        )
+        asked: dict[str, Any] = {
+            "options": {**self._options(), **options},
+            "validation": self.validation,
+            "device": self.device,
+        }
+        try:
+            return learn(self.kind, examples, model=self.model, settings=settings, **asked)
+        except InputError as error:
+            raise Refused(error.got, wanted=error.wanted, do=error.do) from None
 
     def _options(self) -> dict[str, Any]:
         """What the parameters say of the task itself."""

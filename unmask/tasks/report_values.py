@@ -11,7 +11,7 @@ from unmask.decode.labels import Valued
 from unmask.tasks.embedding import PAIR, TEXT, TextEmbedding
 from unmask.tasks.regression import Regression
 from unmask.tasks.report_classes import WORST
-from unmask.tasks.report_parts import Bars, Findings, Scatter, Table, shortened
+from unmask.tasks.report_parts import Bars, Cell, Findings, Scatter, Table, shortened
 from unmask.tasks.resampling import interval, interval_of
 from unmask.tasks.task import Floats
 
@@ -46,10 +46,10 @@ def _findings_of_partners(examples: Sequence[TextExample], firsts: Floats, secon
     before = ranks(firsts, seconds)
     worst = sorted(np.flatnonzero(before).tolist(), key=lambda number: -before[number])[:WORST]
     nearest = (normalised(firsts[worst]) @ normalised(seconds).T).argmax(1)
-    rows = tuple(
+    rows: tuple[tuple[Cell, ...], ...] = tuple(
         (
             *(shortened(str(text)) for text in (examples[at].text, examples[at].pair, examples[near].pair)),
-            before[at] + 1,
+            int(before[at]) + 1,
         )
         for at, near in zip(worst, nearest, strict=True)
     )
