@@ -4,8 +4,7 @@
 checked either (the tag `poor_score`); that they learn is tested on texts, in test_estimators.py.
 """
 
-from pathlib import Path
-from tempfile import mkdtemp
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
@@ -19,6 +18,7 @@ from unmask.model.about import About
 from unmask.model.bert import Bert
 from unmask.model.config import BertConfig
 from unmask.model.folder import save_model
+from unmask.model.named import NAMED
 from unmask.text.tokenizer import Tokenizer
 from unmask.text.vocabulary import SPECIAL_PIECES
 
@@ -78,15 +78,17 @@ class SpellingEmbedder(Spelling, Embedder):
         return tags
 
 
-def encoder() -> str:
-    """The tiny model that the checks start from; `parametrize_with_checks` wants estimators before fixtures exist."""
-    folder = Path(mkdtemp()) / "encoder"
+@pytest.fixture(scope="module", autouse=True)
+def tiny_default(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
+    """A tiny model by the name that estimators start from, so that the checks have the same names in every process."""
+    folder = tmp_path_factory.mktemp("models") / "encoder"
     save_model(folder, CONFIG, Bert(CONFIG, 3), Tokenizer(PIECES), About())
-    return str(folder)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setitem(NAMED, "default", lambda: folder)
+        yield
 
 
-ENCODER = encoder()
-ESTIMATORS = [kind(ENCODER, **QUICK) for kind in (SpellingClassifier, SpellingRegressor, SpellingEmbedder)]
+ESTIMATORS = [kind(**QUICK) for kind in (SpellingClassifier, SpellingRegressor, SpellingEmbedder)]
 
 
 @pytest.mark.slow
