@@ -10,7 +10,8 @@ import torch
 from stores import EXAMPLES, TASK, TEXTS, TOKENIZER, classifier, config, model
 from torch import nn
 
-from unmask.compress.distil import Distilled, Distilling, agreement, no_target
+from unmask.compress.agreement import agreement
+from unmask.compress.distil import Distilled, Distilling, no_target
 from unmask.compress.learning import AGAIN, FRESH, distil, learn
 from unmask.compress.lessons import LESSONS, relations, several_classes
 from unmask.compress.plain_text import PlainText, hide_words

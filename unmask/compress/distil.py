@@ -13,6 +13,7 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor, nn
 
+from unmask.compress.agreement import agreement
 from unmask.compress.lessons import LESSONS, relations, several_classes, states
 from unmask.compress.overhearing import Heard, overheard
 from unmask.compress.plain_text import MASK_RATE, hide_words
@@ -20,7 +21,6 @@ from unmask.compress.student import principal_directions, taught_layers
 from unmask.data.ragged import Ragged
 from unmask.data.rows import Row
 from unmask.data.word_rows import NO_LABEL, WordRow
-from unmask.decode.embeddings import normalised
 from unmask.model.about import About
 from unmask.model.dropout import Chance
 from unmask.model.heads import BertWithHead
@@ -171,7 +171,7 @@ def _parts(model: BertWithHead, layers: Sequence[int]) -> dict[str, nn.Module]:
 def _say(model: BertWithHead, ragged: Ragged, positions: NDArray[np.int64] | None, chance: Chance | None) -> Tensor:
     """What a model says of a batch; of masked words only where there is a mask."""
     if positions is None:
-        outputs: Tensor = model.learn(ragged, chance)
+        outputs: Tensor = model.learn(ragged, chance, whole=True)
         return outputs
     encoded = model.bert(ragged, chance=chance)
     found: Tensor = model.head(encoded, torch.from_numpy(positions).to(encoded.hidden.device))
@@ -185,30 +185,3 @@ def no_target(row: Row) -> NDArray[Any]:
         target[row.places] = 0
         return target
     return np.array([row.part, 0], np.int64)
-
-
-def agreement(given: Sequence[Floats], expected: Sequence[Floats], head: str) -> float:
-    """How far a student answers as its teacher does: 1 where always.
-
-    >>> agreement([np.array([1.0, 2.0])], [np.array([0.0, 5.0])], "classes")
-    1.0
-    """
-    if head in ("regression", "choice"):
-        return _correlation(np.concatenate(given), np.concatenate(expected))
-    if head == "embedding":
-        return _correlation(_likeness(given), _likeness(expected))
-    axis = 0 if head == "span" else -1
-    same = [np.argmax(mine, axis) == np.argmax(theirs, axis) for mine, theirs in zip(given, expected, strict=True)]
-    return float(np.concatenate([np.atleast_1d(one) for one in same]).mean())
-
-
-def _likeness(vectors: Sequence[Floats]) -> Floats:
-    """The cosines of all pairs of texts."""
-    rows = normalised(np.stack(vectors))
-    return (rows @ rows.T)[np.triu_indices(len(rows), 1)].astype(np.float32)
-
-
-def _correlation(given: Floats, expected: Floats) -> float:
-    if len(given) < 2 or given.std() == 0 or expected.std() == 0:
-        return 0.0
-    return float(np.corrcoef(given, expected)[0, 1])

@@ -24,6 +24,7 @@ from unmask.text.tokenizer import Tokenizer
 OnStep = Callable[[Standing, int], None]  # where it stands, and of how many steps
 AGAIN = FineTuningSettings(epochs=1.0)  # after parts were taken out: what stays only has to get used to it
 COPIED = FineTuningSettings(epochs=3.0, learning_rate=1e-4, dropout=0.0)  # a student made of its teacher's layers
+ALL_LESSONS = Teaching()
 FRESH = FineTuningSettings(epochs=10.0, learning_rate=1e-3, dropout=0.0)  # a student of another width
 
 
@@ -49,6 +50,30 @@ def learn(
     shutil.rmtree(folder)
 
 
+def teach(
+    folder: Path,
+    teacher: BertWithHead,
+    student: BertWithHead,
+    task: Task,
+    tokenizer: Tokenizer,
+    training: Sequence[Any],
+    dev: Sequence[Any],
+    settings: FineTuningSettings,
+    *,
+    labelled: bool,
+    teaching: Teaching = ALL_LESSONS,
+    on_step: OnStep = lambda *_: None,
+) -> None:
+    """Trains a student in place by its teacher, on examples with labels or without."""
+    wrapped = Distilled(task, teaching, labelled)
+    if task.head == "masked_words":
+        dev = ()  # scores of all words for all tokens would not fit into memory
+    if dev and not labelled:
+        wrapped = replace(wrapped, expected=tuple(outputs_of(teacher, wrapped.rows(dev, tokenizer))))
+    make_learner = partial(Distilling, teacher=teacher, tokenizer=tokenizer)
+    learn(folder, wrapped, student, tokenizer, training, dev, settings, make_learner=make_learner, on_step=on_step)
+
+
 def distil(
     folder: Path,
     teacher: BertWithHead,
@@ -60,26 +85,32 @@ def distil(
     settings: FineTuningSettings | None = None,
     *,
     labelled: bool,
-    teaching: Teaching | None = None,
+    teaching: Teaching = ALL_LESSONS,
     on_step: OnStep = lambda *_: None,
 ) -> BertWithHead:
-    """A student of this shape that was taught by the teacher on examples, with labels or without."""
-    settings = settings or recipe(teacher.bert.config, shape)
+    """A student of this shape, taught by the teacher."""
+    settings = settings or usual_settings(teacher.bert.config, shape)
     student = student_of(teacher, shape, task, settings.seed)
-    wrapped = Distilled(task, teaching or Teaching(), labelled)
-    if task.head == "masked_words":
-        dev = ()  # scores of all words for all tokens would not fit into memory
-    if dev and not labelled:
-        wrapped = replace(wrapped, expected=tuple(outputs_of(teacher, wrapped.rows(dev, tokenizer))))
-    make_learner = partial(Distilling, teacher=teacher, tokenizer=tokenizer)
-    learn(folder, wrapped, student, tokenizer, training, dev, settings, make_learner=make_learner, on_step=on_step)
+    teach(
+        folder,
+        teacher,
+        student,
+        task,
+        tokenizer,
+        training,
+        dev,
+        settings,
+        labelled=labelled,
+        teaching=teaching,
+        on_step=on_step,
+    )
     return student.eval()
 
 
-def recipe(teacher: BertConfig, student: BertConfig) -> FineTuningSettings:
+def usual_settings(teacher: BertConfig, student: BertConfig) -> FineTuningSettings:
     """The settings for a student that starts with its teacher's layers, or without.
 
-    >>> recipe(BertConfig.named("base"), BertConfig.named("tiny")).epochs
+    >>> usual_settings(BertConfig.named("base"), BertConfig.named("tiny")).epochs
     10.0
     """
     return COPIED if teacher.width == student.width else FRESH

@@ -40,16 +40,26 @@ def trim(model: Model, tokenizer: Tokenizer, texts: Iterable[str]) -> tuple[Mode
 
 def needed_pieces(tokenizer: Tokenizer, texts: Iterable[str]) -> list[int]:
     """The ids of the pieces that texts use, of special and added ones, and of those that nothing could stand in for."""
-    used: Counter[int] = Counter()
-    lines = (line for text in texts for line in text.split("\n") if line)
-    while block := list(islice(lines, BLOCK)):
-        for ids in tokenizer.ids_batch(block):
-            used.update(ids)
+    used = count_pieces(tokenizer, texts)
     always = {*SPECIAL_PIECES, *(token.content for token in tokenizer.added)}
     known = frozenset(tokenizer.pieces)
     return [
         id for id, piece in enumerate(tokenizer.pieces) if id in used or piece in always or not is_spelled(piece, known)
     ]
+
+
+def count_pieces(tokenizer: Tokenizer, texts: Iterable[str]) -> Counter[int]:
+    """How often each piece occurs in texts, by its id.
+
+    >>> dict(count_pieces(Tokenizer([*SPECIAL_PIECES, "a", "b"]), ["a b", "b"]))
+    {5: 1, 6: 2}
+    """
+    used: Counter[int] = Counter()
+    lines = (line for text in texts for line in text.split("\n") if line)
+    while block := list(islice(lines, BLOCK)):
+        for ids in tokenizer.ids_batch(block):
+            used.update(ids)
+    return used
 
 
 def is_spelled(piece: str, known: frozenset[str]) -> bool:

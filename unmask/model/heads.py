@@ -25,6 +25,8 @@ HEAD_PLACE = 1 << 12  # where the heads' dropouts are counted from, beyond any l
 class MaskedWords(nn.Module):
     """The masked-word head: a transform, then the word embeddings themselves as the decoder."""
 
+    per_token = True
+
     def __init__(self, config: BertConfig) -> None:
         super().__init__()
         self.transform = nn.Linear(config.width, config.width)
@@ -38,12 +40,14 @@ class MaskedWords(nn.Module):
 
     def forward(self, encoded: Encoded, positions: Tensor | None = None) -> Tensor:
         """Logits over the vocabulary, for the given positions or for all tokens."""  # (M, V)
-        hidden = encoded.hidden if positions is None else encoded.hidden[positions]
+        hidden = encoded.hidden if positions is None else encoded.at(positions)
         return F.linear(self.states(hidden), encoded.words, self.bias)
 
 
 class NextSentence(nn.Module):
     """Does B follow A? Column 0 says yes, column 1 says no, as published."""
+
+    reads_starts = True
 
     def __init__(self, config: BertConfig) -> None:
         super().__init__()
@@ -85,6 +89,8 @@ class ContextMatching(nn.Module):
 
 class Classes(nn.Module):
     """One score for each class from the pooled [CLS]; with one output it is regression, or the score of a choice."""
+
+    reads_starts = True
 
     def __init__(self, config: BertConfig, outputs: int) -> None:
         super().__init__()
@@ -148,10 +154,11 @@ class Embedding(nn.Module):
     def __init__(self, pooling: str = "mean") -> None:
         super().__init__()
         self.pooling = pooling
+        self.reads_starts = pooling == "cls"
 
     def forward(self, encoded: Encoded) -> Tensor:
         """A vector for each sequence, not normalised."""  # (B, D)
-        return pool(encoded.hidden, encoded, self.pooling)
+        return encoded.at(encoded.starts) if self.reads_starts else pool(encoded.hidden, encoded, self.pooling)
 
 
 class BertWithHead(nn.Module):
@@ -163,17 +170,27 @@ class BertWithHead(nn.Module):
 
     def forward(self, batch: Ragged, **options: Any) -> Any:
         """The head's answer for a batch."""
-        return self.head(self.bert(batch, keep_layers=self.reads_layers), **options)
+        rows = batch.starts if self.reads_starts else None
+        return self.head(self.bert(batch, rows=rows, keep_layers=self.reads_layers), **options)
 
-    def learn(self, batch: Ragged, chance: Chance | None) -> Any:
-        """The same while a task is learned: the encoder, and heads that have a rate for it, drop out by `chance`."""
-        encoded = self.bert(batch, chance=chance, keep_layers=self.reads_layers)
+    def learn(self, batch: Ragged, chance: Chance | None, *, whole: bool = False) -> Any:
+        """The same while a task is learned: the encoder, and heads that have a rate for it, drop out by `chance`.
+
+        The last layer computes what the head reads, or the `whole` for those who listen to layers on the way.
+        """
+        rows = batch.starts if self.reads_starts and not whole else None
+        encoded = self.bert(batch, rows=rows, chance=chance, keep_layers=self.reads_layers)
         return self.head(encoded, chance=chance) if hasattr(self.head, "rate") else self.head(encoded)
 
     @property
     def per_token(self) -> bool:
         """Whether the head speaks of tokens, not of whole sequences."""
         return bool(getattr(self.head, "per_token", False))
+
+    @property
+    def reads_starts(self) -> bool:
+        """Whether the head reads nothing of the last layer but each [CLS]."""
+        return bool(getattr(self.head, "reads_starts", False))
 
     @property
     def reads_layers(self) -> bool:
