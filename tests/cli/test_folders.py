@@ -121,3 +121,21 @@ def test_what_is_no_model_is_one_line_and_status_2(
     assert shown.out == ""
     assert shown.err.splitlines()[-1].startswith("unmask: got nowhere, which does not exist")
     assert list(tmp_path.iterdir()) == []
+
+
+def test_a_folder_is_converted_to_what_differs_from_its_base_and_back(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], folder: Path, tmp_path: Path
+) -> None:
+    shared, whole = tmp_path / "shared", tmp_path / "whole"
+    answer(monkeypatch, capsys, "convert", str(folder), "-o", str(tmp_path / "base"))
+    parts = ("--base", str(tmp_path / "base"), "--checksums")
+    written = answer(monkeypatch, capsys, "convert", str(folder), "-o", str(shared), *parts)
+    assert written["bytes"] < 10_000
+    assert "unmask.json" in (shared / "checksums.txt").read_text()
+    told = answer(monkeypatch, capsys, "info", str(shared))
+    assert told["base"]["model"] == str((tmp_path / "base").resolve())
+    assert run(monkeypatch, "info", str(shared)) == 0
+    assert "lends what is not stored here" in capsys.readouterr().out
+    answer(monkeypatch, capsys, "convert", str(shared), "-o", str(whole))
+    assert same_weights(folder, whole)
+    assert (whole / "vocab.txt").read_bytes() == (folder / "vocab.txt").read_bytes()

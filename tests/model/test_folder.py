@@ -22,6 +22,7 @@ from unmask.errors import InputError
 from unmask.model import named
 from unmask.model.about import About
 from unmask.model.bert import Bert
+from unmask.model.checksums import write_checksums
 from unmask.model.config import BertConfig
 from unmask.model.folder import ModelFolder, open_model, save_google, save_model
 from unmask.model.heads import BertWithHead, make_head
@@ -597,7 +598,7 @@ def test_an_embedded_model_is_checked_before_it_is_opened(tmp_path: Path, monkey
         open_model("default")
     our_folder(tmp_path / "default", "pretraining")
     weights = tmp_path / "default" / "model.safetensors"
-    (tmp_path / "default" / "checksums.txt").write_text(f"{named.sha256(weights)}  model.safetensors\n")
+    write_checksums(tmp_path / "default")
     assert open_model("default").about.head == "pretraining"
     weights.write_bytes(weights.read_bytes()[:-1] + b"x")
     with pytest.raises(InputError, match="not as published"):

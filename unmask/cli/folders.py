@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from unmask.cli.console import Answer, Console, verb
+from unmask.errors import InputError
 
 if TYPE_CHECKING:
     from unmask.model.folder import ModelFolder
@@ -46,13 +47,23 @@ def convert(
     dtype: Annotated[
         Precision, typer.Option("--dtype", help="Numbers as stored in a folder; float16 halves it.")
     ] = Precision.float32,
+    base: Annotated[
+        str | None,
+        typer.Option("--base", metavar="MODEL", help="Store only what differs from this model, which must stay there."),
+    ] = None,
+    checksums: Annotated[
+        bool, typer.Option("--checksums", help="Also write checksums.txt, as sha256sum reads it.")
+    ] = False,
     *,
     console: Console,
 ) -> Answer:
     """Turn any published BERT into a model folder, or a folder into Google's TensorFlow form."""
+    from unmask.model.checksums import write_checksums
     from unmask.model.folder import count_parameters, open_model, save_google, save_model
     from unmask.model.named import find_model
 
+    if to is Form.tf1 and (base or checksums):
+        raise InputError("--base or --checksums with Google's form", wanted="a model folder", do="leave them out")
     console.note(f"reading {source}")
     path = find_model(source)
     opened = open_model(path)
@@ -61,7 +72,9 @@ def convert(
     if to is Form.tf1:
         save_google(*parts)
     else:
-        save_model(*parts, dtype=dtype.value)
+        save_model(*parts, dtype=dtype.value, base=base)
+    if checksums:
+        write_checksums(output)
     fields = {
         "folder": str(output),
         "form": to.value,
@@ -95,6 +108,7 @@ def info(
         "config": asdict(opened.config),
         "tokenizer": _tokenizer_fields(opened),
         **asdict(opened.about),
+        "base": {"model": opened.base.model, "sha256": opened.base.sha256} if opened.base else {},
         "unused": list(opened.report.unused),
     }
     return Answer(fields, _info_words(fields))
@@ -147,6 +161,7 @@ def _info_words(fields: dict[str, Any]) -> str:
         "task": fields["task"],
         "labels": ", ".join(fields["labels"]),
         "size": f"{fields['parameters']:,} parameters, {fields['bytes'] / 1e6:,.1f} MB",
+        "base": f"{fields['base']['model']}, which lends what is not stored here" if fields["base"] else "",
         "shape": f"{shape['layers']} layers, width {shape['width']}, {shape['heads']} heads, "
         f"{shape['positions']} positions",
         "tokenizer": f"{tokenizer['pieces']:,} pieces, {'cased' if tokenizer['cased'] else 'uncased'}",

