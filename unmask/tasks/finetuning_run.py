@@ -138,7 +138,7 @@ class FineTuningRun:
             task = weighted(task, train.examples)
         if dev is not None:
             return train.examples, dev.examples, task
-        kept, aside = set_aside(train.examples, task, seed=request.changes.get("seed", 0))
+        kept, aside = set_aside(train.examples, task)
         self.note(f"no dev file: {len(aside):,} of {len(train.examples):,} examples are set aside to measure on")
         return [train.examples[i] for i in kept], [train.examples[i] for i in aside], task
 
@@ -217,12 +217,15 @@ class FineTuningRun:
         return outcome
 
 
-def set_aside(examples: Sequence[Any], task: Task, *, seed: int) -> tuple[list[int], list[int]]:
-    """Numbers of examples to learn from and to measure on: classes in their shares, no text or document divided."""
+def set_aside(examples: Sequence[Any], task: Task) -> tuple[list[int], list[int]]:
+    """Numbers of examples to learn from and to measure on: classes in their shares, no text or document divided.
+
+    The same for every seed, so that runs with several are measured on one set.
+    """
     if isinstance(task, Classification):
-        return split(examples, DEV_SHARE, seed=seed, by=[str(example.label) for example in examples])
+        return split(examples, DEV_SHARE, by=[str(example.label) for example in examples])
     source = SOURCES.get(task.kind)
-    return split_apart(examples, DEV_SHARE, source, seed=seed) if source else split(examples, DEV_SHARE, seed=seed)
+    return split_apart(examples, DEV_SHARE, source) if source else split(examples, DEV_SHARE)
 
 
 SOURCES: dict[str, Callable[[Any], Any]] = {

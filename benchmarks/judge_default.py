@@ -1,0 +1,110 @@
+"""The default model, from its finished pretraining run: judged in both languages, saved small, with its card.
+
+    python benchmarks/judge_default.py RUN STORE --pairs blimp.jsonl -o unmask/embedded/default
+
+RUN is the folder of `unmask pretrain`, STORE its tokens, the pairs are minimal pairs as `unmask evaluate` reads them.
+Held-out documents are told apart by their script; each language has figures of its own. The folder is
+written in float16 with `checksums.txt`; its scores, by category too, and the terms of its text stand in its card.
+"""
+
+import argparse
+import hashlib
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from unmask.apps.judging import judge_pretrained
+from unmask.data.ragged import Integers
+from unmask.data.store import Store
+from unmask.files import write_text
+from unmask.model.folder import open_model, save_model
+from unmask.tasks.bars import draw_bars
+from unmask.tasks.corpus import open_corpus
+from unmask.tasks.objectives import Learner
+from unmask.tasks.pretraining import PretrainingSettings, entropy, examination, examine
+from unmask.text.tokenizer import Tokenizer, is_chinese
+
+TERMS = "Wikipedia text (CC BY-SA 3.0), novels of before 1926 (public domain), classical Chinese (MIT, chinese-poetry)"
+SAMPLE = 400  # pieces of a document that say which script it is in
+
+
+def main() -> None:
+    """Judges, then writes the folder."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("run", type=Path)
+    parser.add_argument("store", type=Path)
+    parser.add_argument("--pairs", type=Path)
+    parser.add_argument("--limit", type=int)
+    parser.add_argument("-o", "--output", type=Path, required=True)
+    given = parser.parse_args()
+    opened = open_model(given.run)
+    scores = by_language(given.run, given.store)
+    if given.pairs:
+        judged = judge_pretrained(open_model(given.run, head="masked_words"), given.pairs, limit=given.limit)
+        scores["minimal pairs"] = {"all": judged.accuracy, **judged.categories}
+        draw_bars(judged.categories, given.output.parent / "default-pairs.png", title="minimal pairs", chance=0.5)
+    provenance = {**opened.about.provenance, "terms": TERMS}
+    about = replace(opened.about, scores=rounded(scores), provenance=provenance)
+    save_model(given.output, opened.config, opened.model, opened.tokenizer, about, dtype="float16")
+    seal(given.output)
+    print(rounded(scores))
+
+
+def by_language(run: Path, store: Path) -> dict[str, Any]:
+    """Held-out figures in each language."""
+    settings = PretrainingSettings.from_json((run / "settings.json").read_text(encoding="utf-8"))
+    opened = open_model(run)
+    corpus = open_corpus(
+        [store], run / "none", lambda _: opened.tokenizer, held_out=settings.held_out, words=settings.words
+    )
+    learner = Learner(opened.model, settings.objective)  # type: ignore[arg-type]
+    chinese = np.array([is_chinese_document(corpus.store, number, opened.tokenizer) for number in corpus.held_out])
+    found = {}
+    for name, documents in (("english", corpus.held_out[~chinese]), ("chinese", corpus.held_out[chinese])):
+        parts = examination(corpus.store, documents, opened.tokenizer, settings, corpus.words)
+        found[name] = {
+            **examine(learner, parts),
+            "unigram_loss": unigram(corpus.store, documents, opened.tokenizer.size),
+        }
+    return found
+
+
+def is_chinese_document(store: Store, number: int, tokenizer: Tokenizer) -> bool:
+    """Whether most pieces at a document's beginning are Chinese characters."""
+    start, end = document_tokens(store, number)
+    pieces = [tokenizer.pieces[id].removeprefix("##") for id in store.tokens(start, min(end, start + SAMPLE))]
+    return sum(is_chinese(piece[0]) for piece in pieces) > len(pieces) / 4
+
+
+def document_tokens(store: Store, number: int) -> tuple[int, int]:
+    """The tokens of a document, from and to."""
+    first, after = store.document_sentences[number], store.document_sentences[number + 1]
+    return int(store.sentence_tokens[first]), int(store.sentence_tokens[after])
+
+
+def unigram(store: Store, documents: Integers, size: int) -> float:
+    """The loss of a model that knows only how frequent pieces are in these documents."""
+    counts = np.zeros(size, dtype=np.int64)
+    for number in documents:
+        counts += np.bincount(store.tokens(*document_tokens(store, int(number))), minlength=size)
+    return entropy(counts)
+
+
+def rounded(value: Any) -> Any:
+    """Numbers with four digits after the point, in whatever depth."""
+    if isinstance(value, dict):
+        return {name: rounded(inner) for name, inner in value.items()}
+    return round(value, 4) if isinstance(value, float) else value
+
+
+def seal(folder: Path) -> None:
+    """Writes `checksums.txt` as sha256sum would."""
+    files = sorted(path for path in folder.iterdir() if path.name != "checksums.txt")
+    lines = [f"{hashlib.sha256(path.read_bytes()).hexdigest()}  {path.name}\n" for path in files]
+    write_text(folder / "checksums.txt", "".join(lines))
+
+
+if __name__ == "__main__":
+    main()
