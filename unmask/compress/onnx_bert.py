@@ -45,19 +45,16 @@ def bert_graph(opened: ModelFolder, *, portable: bool = False, precision: Precis
 
 
 def numbers_of(opened: ModelFolder) -> dict[str, Numbers]:
-    """All weights of a model by their names, the encoder's beginning with `bert.`."""
+    """All weights of a model by their names, the encoder's beginning with `bert.`; queries also by themselves."""
     prefix = "" if isinstance(opened.model, BertWithHead) else "bert."
-    return {f"{prefix}{name}": value.float().cpu().numpy() for name, value in opened.model.state_dict().items()}
-
-
-def linears_of(opened: ModelFolder) -> list[str]:
-    """The names of all linear layers of the encoder and its pooler, from the input on."""
-    numbers = numbers_of(opened)
-    return [
-        name.removesuffix(".weight")
-        for name, value in numbers.items()
-        if name.startswith("bert.") and name.endswith(".weight") and value.ndim == 2 and "embeddings" not in name
-    ]
+    numbers = {f"{prefix}{name}": value.float().cpu().numpy() for name, value in opened.model.state_dict().items()}
+    for name in [name for name in numbers if ".qkv." in name]:
+        rows = len(numbers[name]) // 3
+        numbers[name.replace("qkv", "query")], numbers[name.replace("qkv", "key_value")] = (
+            numbers[name][:rows],
+            numbers[name][rows:],
+        )
+    return numbers
 
 
 class _Drawing:
@@ -67,7 +64,8 @@ class _Drawing:
         self.graph, self.parts, self.config, self.about = graph, parts, opened.config, opened.about
         self.mask_id = opened.tokenizer.mask_id
         self.ids, self.mask, self.segments = (graph.input(name, np.int64, ["batch", "sequence"]) for name in INPUTS)
-        self.hidden = self._encoder()  # (T, D)
+        self.firsts_only = opened.about.head in FIRSTS_ONLY and opened.config.layers > 0
+        self.hidden = self._encoder()  # (T, D), or (B, D) where a head reads no other token than [CLS]
 
     def _encoder(self) -> str:
         graph, parts, epsilon = self.graph, self.parts, self.config.norm_epsilon
@@ -82,13 +80,20 @@ class _Drawing:
         x = graph.op("Reshape", summed, graph.integers(-1, self.config.width))
         x = parts.norm(x, "bert.embeddings.norm", epsilon)
         for number in range(self.config.layers):
-            x = self._layer(x, number)
+            last = number == self.config.layers - 1
+            x = self._layer(x, number, firsts_only=last and self.firsts_only)
         return x
 
-    def _layer(self, x: str, number: int) -> str:
+    def _layer(self, x: str, number: int, *, firsts_only: bool) -> str:
+        """One layer; the last may leave out what nobody reads: all queries but those of [CLS], and what follows."""
         graph, parts, own = self.graph, self.parts, f"bert.layers.{number}"
         heads = self.config.heads_of(number)
-        qkv = parts.linear(x, f"{own}.qkv")
+        if firsts_only:
+            keys_values = parts.linear(x, f"{own}.key_value")
+            x = self._firsts(x)
+            qkv = [parts.linear(x, f"{own}.query"), *graph.ops("Split", keys_values, outputs=2, axis=1)]
+        else:
+            qkv = graph.ops("Split", parts.linear(x, f"{own}.qkv"), outputs=3, axis=1)
         context = parts.dialect.attention(graph, qkv, self.mask, heads, heads * self.config.head_width)
         added = graph.op("Add", parts.linear(context, f"{own}.attention_out"), x)
         x = parts.norm(added, f"{own}.attention_norm", self.config.norm_epsilon)
@@ -103,7 +108,10 @@ class _Drawing:
 
     def first(self) -> str:
         """The vector of each sequence's [CLS]."""  # (B, D)
-        return self.graph.op("Gather", self.sequences, self.graph.constant(np.array(0)), axis=1)
+        return self.hidden if self.firsts_only else self._firsts(self.hidden)
+
+    def _firsts(self, x: str) -> str:
+        return self.graph.op("Gather", in_sequences(self.graph, x, self.mask), self.graph.constant(np.array(0)), axis=1)
 
     def pooled(self) -> str:
         """The pooler over each [CLS]."""  # (B, D)
@@ -202,6 +210,7 @@ def _maximum(drawing: _Drawing) -> str:
 
 
 POOLINGS: dict[str, Callable[[_Drawing], str]] = {"mean": _mean, "max": _maximum, "cls": _Drawing.first}
+FIRSTS_ONLY = ("classes", "regression", "choice", "next_sentence")  # heads that read [CLS] and no other token
 HEADS: dict[str | None, Callable[[_Drawing], None]] = {
     None: _bare,
     "pretraining": _pretraining,

@@ -30,9 +30,9 @@ class Engine:
 
     name = "onnxruntime"
 
-    def __init__(self, path: Path, head: str | None, *, threads: int | None = None) -> None:
+    def __init__(self, model: Path | bytes, head: str | None, *, threads: int | None = None) -> None:
         self.head = head
-        self.session = open_session(path, threads=threads)
+        self.session = open_session(model, threads=threads)
         self._options = onnxruntime.RunOptions()
         self._options.only_execute_path_to_fetches = True  # a head's other outputs cost nothing
 
@@ -58,8 +58,8 @@ class Engine:
         return dict(zip(fetch, self.session.run(list(fetch), given, self._options), strict=True))
 
 
-def open_session(path: Path, *, threads: int | None = None) -> Any:
-    """onnxruntime's session for a file, with as many threads as this process may use.
+def open_session(model: Path | bytes, *, threads: int | None = None) -> Any:
+    """onnxruntime's session for a file or its bytes, with as many threads as this process may use.
 
     Waiting threads look for work all the time only where the machine is idle: elsewhere they would take it from others.
     """
@@ -70,12 +70,12 @@ def open_session(path: Path, *, threads: int | None = None) -> Any:
     options.add_session_config_entry("session.intra_op.allow_spinning", "0" if is_busy() else "1")
     try:
         return onnxruntime.InferenceSession(
-            str(path), options, providers=["CPUExecutionProvider"], disabled_optimizers=SLOWER
+            model, options, providers=["CPUExecutionProvider"], disabled_optimizers=SLOWER
         )
     except Exception as error:  # onnxruntime's own words: an operator or opset that it does not know, a damaged file
-        words = str(error).splitlines()[0]
+        name, words = model if isinstance(model, Path) else "a graph", str(error).splitlines()[0]
         raise InputError(
-            f"{path}, which onnxruntime {onnxruntime.__version__} cannot open ({words})",
+            f"{name}, which onnxruntime {onnxruntime.__version__} cannot open ({words})",
             wanted="a model exported for this version",
             do="export it again, or with --portable",
         ) from error
