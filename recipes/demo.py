@@ -1,6 +1,6 @@
 """`make demo`: the main job through the real commands, on text that every Python has, shown as it goes.
 
-Everything is written to `demo/`: text, vocabulary, the model and its curve.
+Everything is written to `demo/`: text, vocabulary, the model and its curve, and a classifier made of it, with a report.
 """
 
 import os
@@ -13,12 +13,17 @@ from pathlib import Path
 
 PROJECT = Path(__file__).resolve().parents[1]
 FOLDER = Path("demo")
-GATHER = f"python recipes/standard_library_text.py {FOLDER}/python.txt"
+GATHER = f"python recipes/standard_library_text.py {FOLDER}/python.txt {FOLDER}/packages.csv"
 LEARN = [
     f"unmask vocab learn {FOLDER}/python.txt -o {FOLDER}/vocab.txt --size 2000",
     # short rows and small steps learn most in so little time; on a busy machine several threads wait for one another
     f"unmask pretrain {FOLDER}/python.txt -o {FOLDER}/bert --vocab {FOLDER}/vocab.txt --size tiny"
-    " --length 32 --batch-tokens 512 --budget 200s --threads 1",
+    " --length 32 --batch-tokens 512 --budget 160s --threads 1",
+]
+TUNE = [
+    f"unmask finetune classify -m {FOLDER}/bert --train {FOLDER}/packages.csv -o {FOLDER}/packages"
+    " --epochs 6 --lr 5e-4 --threads 1",
+    f"unmask predict {FOLDER}/packages 'Parse the headers of a message.' 'Wait until the task is done.' --threads 1",
 ]
 ASK = [
     f"unmask fill 'Return a new [MASK] with the same items.' -m {FOLDER}/bert",
@@ -43,6 +48,10 @@ def main() -> None:
     say("3. Ask it")
     for command in ASK:
         run(command)
+    say("4. Teach it a task: which package is a sentence from?")
+    for command in TUNE:
+        run(command)
+    print(f"the report with pictures: {FOLDER}/packages/report.html")
     say(f"Done in {time.monotonic() - started:.0f} seconds. Where to look next")
     print(NEXT)
 
@@ -62,6 +71,7 @@ def run(command: str) -> None:
 
 NEXT = f"""
   unmask fill "Raises an exception if the [MASK] is empty." -m {FOLDER}/bert     ask your own
+  unmask finetune classify -m my-bert --train reviews.csv -o sentiment     a task of your own, from a table
   unmask pretrain my-texts/ -o my-bert --budget 30m                        the same with your own text
   unmask --help                                                            all commands
   docs/tutorials/01-published-bert.md                                      use a published BERT

@@ -46,3 +46,16 @@ def test_the_corpus_has_many_documents_and_no_paragraph_twice(recipe: ModuleType
     lines = [line for document in documents for line in document.split("\n")]
     assert count == len(documents) > 200
     assert len(lines) == len(set(lines)) > 3000
+
+
+def test_the_table_has_each_sentence_once_with_its_package(
+    recipe: ModuleType, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for package, text in (("sea", "Sail the small boat home."), ("land", "Walk the long way home.")):
+        (tmp_path / package).mkdir()
+        (tmp_path / package / "code.py").write_text(f'"""{text}"""\n\n\ndef again():\n    """{text}"""\n')
+    monkeypatch.setattr(recipe, "PACKAGES", ("sea", "land"))
+    monkeypatch.setattr(recipe.sysconfig, "get_path", lambda _: str(tmp_path))
+    assert recipe.write_table(tmp_path / "table.csv") == 2
+    lines = (tmp_path / "table.csv").read_text().splitlines()
+    assert lines == ["text,label", "Sail the small boat home.,sea", "Walk the long way home.,land"]
