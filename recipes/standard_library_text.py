@@ -58,8 +58,8 @@ def language_reference() -> Iterator[str]:
 def docstrings(folder: Path) -> Iterator[str]:
     """All docstrings of one source file after another."""
     for path in sorted(folder.rglob("*.py")):
-        if not SKIPPED.intersection(path.relative_to(folder).parts):
-            yield "\n\n".join(docstrings_of(path))
+        if not SKIPPED.intersection(path.relative_to(folder).parts) and (found := docstrings_of(path)):
+            yield "\n\n".join(found)
 
 
 def docstrings_one_by_one(folder: Path) -> Iterator[str]:
