@@ -1,5 +1,6 @@
 """The verb `finetune`: a task, a model and labelled examples in, a model that answers out, with its score."""
 
+from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -23,10 +24,26 @@ def finetune(
             metavar="TASK", help="classify, regress, tag, answer, choose, embed, a preset such as sst2, or glue."
         ),
     ],
-    train: Annotated[Path, typer.Option("--train", help="Examples to learn from: csv, tsv, jsonl, parquet …")],
+    train: Annotated[
+        list[Path],
+        typer.Option(
+            "--train",
+            help="Examples to learn from: csv, tsv, jsonl, parquet … or the folder of a public set; "
+            "sst2=FOLDER is read as that set is. Given several times, all are learned from.",
+        ),
+    ],
     output: Annotated[Path, typer.Option("--output", "-o", help="The folder of the new model.")],
     model: Annotated[str, typer.Option("--model", "-m", help="The model to start from.")] = "default",
-    dev: Annotated[Path | None, typer.Option("--dev", help="Examples to measure on; a tenth of train if none.")] = None,
+    dev: Annotated[
+        list[Path] | None,
+        typer.Option("--dev", help="Examples to measure on, also several times; a tenth of train if none."),
+    ] = None,
+    rename: Annotated[
+        str | None, typer.Option("--rename", help="Labels under other names, such as 0=negative,1=positive.")
+    ] = None,
+    most: Annotated[
+        int | None, typer.Option("--most", min=1, help="Training examples of each --train at most.")
+    ] = None,
     columns: Annotated[
         str | None, typer.Option("--columns", help="Names that the file uses, such as text=review,label=stars.")
     ] = None,
@@ -84,6 +101,9 @@ def finetune(
         bool | None, typer.Option("--context", help="tag: read a sentence among its neighbours.")
     ] = None,
     pooling: Annotated[str | None, typer.Option("--pooling", help="embed: mean, cls or max.")] = None,
+    share_encoder: Annotated[
+        bool, typer.Option("--share-encoder", help="Save only what differs from the model, which must stay there.")
+    ] = False,
     device: Device = "cpu",
     *,
     console: Console,
@@ -94,9 +114,11 @@ def finetune(
     request = Request(
         task=task,
         model=model,
-        train=train,
+        train=tuple(train),
         folder=output,
-        dev=dev,
+        dev=tuple(dev or ()),
+        rename=parse_pairs(rename, "--rename", "0=negative,1=positive"),
+        most=most,
         columns=parse_columns(columns),
         changes={
             **_given(
@@ -119,6 +141,7 @@ def finetune(
         },
         options=_given(longest=length, long_text=long_text, crf=crf, context=context, pooling=pooling),
         class_weights=class_weights,
+        share_encoder=share_encoder,
         device=device,
     )
     if task == "glue":
@@ -132,6 +155,7 @@ def finetune(
     outcome = _train(FineTuningRun(request, console.note), console)
     words = [
         f"{outcome.folder}: {outcome.metric} {outcome.score:.4f} on {outcome.dev_examples:,} examples",
+        *(f"  {name}: {_told(scores)}" for name, scores in outcome.by_source.items()),
         f"{outcome.steps:,} steps, {outcome.examples_per_second:,.0f} examples a second, {outcome.seconds:.0f} s",
     ]
     return Answer(outcome.to_dict(), "\n".join(words))
@@ -186,12 +210,25 @@ def parse_columns(given: str | None) -> dict[str, str]:
     >>> parse_columns("text=review,label=stars")
     {'text': 'review', 'label': 'stars'}
     """
+    return parse_pairs(given, "--columns", "text=review,label=stars")
+
+
+def parse_pairs(given: str | None, flag: str, example: str) -> dict[str, str]:
+    """Pairs as the command line has them.
+
+    >>> parse_pairs("0=negative,1=positive", "--rename", "0=no")
+    {'0': 'negative', '1': 'positive'}
+    """
     from unmask.errors import InputError
 
     pairs = [pair.partition("=") for pair in (given or "").split(",") if pair]
     if any(not equals or not name for name, equals, _ in pairs):
-        raise InputError(f"--columns {given}", wanted="pairs such as text=review,label=stars")
-    return {name.strip(): column.strip() for name, _, column in pairs}
+        raise InputError(f"{flag} {given}", wanted=f"pairs such as {example}")
+    return {name.strip(): value.strip() for name, _, value in pairs}
+
+
+def _told(scores: Mapping[str, float]) -> str:
+    return ", ".join(f"{name} {value:.4f}" for name, value in scores.items())
 
 
 def _given(**options: Any) -> Changes:

@@ -18,7 +18,14 @@ from unmask.decode.spans import Answered, Window, answered
 from unmask.errors import InputError
 from unmask.model.about import About
 from unmask.tasks.cmrc_metrics import cmrc_scores
-from unmask.tasks.question_metrics import Answers, find_best_threshold, squad1_scores, squad2_report, squad2_scores
+from unmask.tasks.question_metrics import (
+    Answers,
+    AnswerScores,
+    find_best_threshold,
+    squad1_scores,
+    squad2_report,
+    squad2_scores,
+)
 from unmask.tasks.task import Floats, Losses, Task, TaskBatch
 from unmask.text.tokenizer import CHINESE, Tokenizer
 
@@ -27,6 +34,7 @@ if TYPE_CHECKING:
 
 LONGEST, STRIDE, LONGEST_QUESTION, LONGEST_ANSWER = 384, 128, 64, 30  # pieces, as published with SQuAD's recipe
 NO_ANSWER = "no_answer"  # the threshold by which the best span must be better than none, in logits
+FEW = 0.05  # questions of another language that do not make a set one of two languages
 HAS_CHINESE = re.compile(f"[{CHINESE}]")
 WORD = re.compile(rf"[{CHINESE}]|\w+?(?=[{CHINESE}]|\b)|[^\w\s]")
 
@@ -47,7 +55,7 @@ class Answering(Task):
     longest: int = LONGEST  # pieces of a question and a window of its context
     stride: int = STRIDE  # pieces between the beginnings of windows
     longest_answer: int = LONGEST_ANSWER  # pieces
-    metrics: str = ""  # squad1, squad2 or cmrc; by the examples if none is named
+    metrics: str = ""  # squad1, squad2, cmrc or both languages; by the examples if none is named
     thresholds: Mapping[str, float] = field(default_factory=dict)  # without one for no answer there always is one
 
     @classmethod
@@ -156,15 +164,19 @@ def window_of(row: Row, output: Floats, shift: int = 0) -> Window:
 
 
 def usual_metrics(examples: Sequence[QuestionExample]) -> str:
-    """How such questions are scored: as in SQuAD 2.0 where some have no answer, as in CMRC where most are Chinese.
+    """How such questions are scored: as in SQuAD 2.0 where some have no answer, as in CMRC where they are Chinese.
+
+    Where both languages are asked, each answer is scored by the rules of its own.
 
     >>> usual_metrics([QuestionExample("谁唱歌？", "安唱歌。", None)]), usual_metrics([QuestionExample("Who?", "", ())])
     ('cmrc', 'squad2')
     """
     if any(example.answers == () for example in examples):
         return "squad2"
-    chinese = sum(bool(HAS_CHINESE.search(example.question)) for example in examples)
-    return "cmrc" if chinese > len(examples) / 2 else "squad1"
+    chinese = sum(bool(HAS_CHINESE.search(example.question)) for example in examples) / max(len(examples), 1)
+    if FEW <= chinese <= 1 - FEW:
+        return "both"
+    return "cmrc" if chinese > 0.5 else "squad1"
 
 
 def longest_answer(examples: Sequence[QuestionExample]) -> int:
@@ -185,6 +197,14 @@ def _squad2(expected: Answers, answers: Sequence[Answered], thresholds: Mapping[
     return squad2_report(expected, _best_spans(answers), doubts, threshold=threshold)
 
 
+def _both(expected: Answers, answers: Sequence[Answered], _: Mapping[str, float]) -> dict[str, float]:
+    """Chinese answers as CMRC scores them, the others as SQuAD does."""
+    given = _given(answers)
+    scorers = [cmrc_scores if any(map(HAS_CHINESE.search, texts)) else squad1_scores for texts in expected]
+    each = [score([texts], [text]) for score, texts, text in zip(scorers, expected, given, strict=True)]
+    return AnswerScores(tuple(one.exact[0] for one in each), tuple(one.f1[0] for one in each)).report()
+
+
 def _texts(examples: Sequence[QuestionExample]) -> list[list[str]]:
     return [[answer.text for answer in example.answers or ()] for example in examples]
 
@@ -201,5 +221,6 @@ def _best_spans(answers: Sequence[Answered]) -> list[str | None]:
 SCORERS: dict[str, Callable[[Answers, Sequence[Answered], Mapping[str, float]], dict[str, float]]] = {
     "squad1": lambda expected, answers, _: squad1_scores(expected, _given(answers)).report(),
     "squad2": _squad2,
+    "both": _both,
     "cmrc": lambda expected, answers, _: cmrc_scores(expected, _given(answers)).report(),
 }

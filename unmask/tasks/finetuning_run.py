@@ -25,6 +25,16 @@ from unmask.tasks.asked import asked
 from unmask.tasks.classification import Classification
 from unmask.tasks.finetuning import FEATURE_RECIPE, FineTuning, FineTuningSettings, Standing
 from unmask.tasks.report import REPORT, write_report
+from unmask.tasks.sources import (
+    Part,
+    Source,
+    check_agreement,
+    check_renaming,
+    find_sources,
+    joined,
+    read_parts,
+    renamed,
+)
 from unmask.tasks.task import Task
 
 DEV_SHARE = 0.1  # of the training examples, where no dev file is given
@@ -39,16 +49,29 @@ class Request:
 
     task: str
     model: str
-    train: Path
+    train: Path | Sequence[Path]  # each may be PRESET=PATH
     folder: Path
-    dev: Path | None = None
+    dev: Path | Sequence[Path] | None = None
+    rename: Mapping[str, str] = field(default_factory=dict)  # of labels: old name to new
+    most: int | None = None  # training examples of each file
     columns: Mapping[str, str] = field(default_factory=dict)
     changes: Mapping[str, Any] = field(default_factory=dict)  # of the settings
     options: Mapping[str, Any] = field(default_factory=dict)  # of the task, such as longest and long_text
     share: float = 1.0  # of the training examples
     class_weights: bool = False
+    share_encoder: bool = False  # the folder stores only what differs from the model
     device: str = "cpu"
     save_every: float = 60.0
+
+    @property
+    def train_paths(self) -> tuple[Path, ...]:
+        """All files and folders to learn from."""
+        return (self.train,) if isinstance(self.train, Path) else tuple(self.train)
+
+    @property
+    def dev_paths(self) -> tuple[Path, ...]:
+        """All files and folders to measure on, if any were named."""
+        return (self.dev,) if isinstance(self.dev, Path) else tuple(self.dev or ())
 
 
 @dataclass(frozen=True)
@@ -65,6 +88,7 @@ class Outcome:
     steps: int
     seconds: float
     examples_per_second: float
+    by_source: Mapping[str, Mapping[str, float]] = field(default_factory=dict)  # the scores of each, if several
 
     def to_dict(self) -> dict[str, Any]:
         """The answer as JSON has it."""
@@ -125,28 +149,55 @@ class FineTuningRun:
     def _read(self) -> tuple[Sequence[Any], Sequence[Any], Task]:
         """The examples to learn from and to measure on, and the task that they make up."""
         request = self.request
-        train = self._reading(request.train, "train")
-        if train is None:
-            raise InputError(f"{request.train} without training examples", do="name a file with --train")
-        dev = self._reading(request.dev or request.train, "dev") if request.dev or request.train.is_dir() else None
+        given = find_sources(self.asked, request.train_paths)
+        train = self._parts(given, "train")
+        for line in check_agreement(train):
+            self.note(line)
+        named = find_sources(self.asked, request.dev_paths)
+        dev = self._parts(named or [source for source in given if source.path.is_dir()], "dev")
+        for sources, parts, flag in ((given, train, "train"), (named, dev, "dev")):
+            if len(parts) < len(sources):
+                lacking = next(source for source in sources if source not in [part.source for part in parts])
+                raise InputError(f"{lacking.path} without {flag} examples", do=f"name a file with --{flag}")
+        task = self._task(joined(train), joined(dev) if dev else None)
+        if not named:
+            measured = {part.source.name for part in dev}
+            divided = [(part, None) if part.source.name in measured else self._set_aside(part, task) for part in train]
+            train, dev = [kept for kept, _ in divided], dev + [aside for _, aside in divided if aside is not None]
+        self.dev_parts = dev
+        return joined([self._first(part) for part in train]).examples, joined(dev).examples, task
+
+    def _parts(self, sources: Sequence[Source], part: str) -> list[Part]:
+        names = self.request.rename
+        parts = read_parts(sources, part, columns=self.request.columns, note=self.note)
+        if part == "train":
+            check_renaming(parts, names)
+        return [Part(part.source, renamed(part.reading, names)) for part in parts]
+
+    def _task(self, train: Reading, dev: Reading | None) -> Task:
+        request = self.request
         options = {**self.asked.options, **request.options}
         if self.asked.kind.task is Classification:
-            options["labels"] = options.get("labels") or check_labels(train, dev)
+            labels = () if request.rename else options.get("labels", ())
+            options["labels"] = labels or check_labels(train, dev)
         check_options(self.asked.kind.task, request.options)
         task: Task = self.asked.kind.task.learned_from(train.examples, **options)
-        if request.class_weights:
-            task = weighted(task, train.examples)
-        if dev is not None:
-            return train.examples, dev.examples, task
-        kept, aside = set_aside(train.examples, task)
-        self.note(f"no dev file: {len(aside):,} of {len(train.examples):,} examples are set aside to measure on")
-        return [train.examples[i] for i in kept], [train.examples[i] for i in aside], task
+        return weighted(task, train.examples) if request.class_weights else task
 
-    def _reading(self, path: Path, part: str) -> Reading | None:
-        reading = self.asked.read(path, part, columns=self.request.columns)
-        for line in reading.notes if reading else ():
-            self.note(f"{path.name}: {line}")
-        return reading
+    def _set_aside(self, part: Part, task: Task) -> tuple[Part, Part]:
+        """A part to learn from and one to measure on, of one that has no dev file."""
+        kept, aside = set_aside(part.reading.examples, task)
+        self.note(
+            f"{part.source.name}, no dev file: {len(aside):,} examples of {len(kept) + len(aside):,} are set aside"
+        )
+        return part.chosen(kept), part.chosen(aside)
+
+    def _first(self, part: Part) -> Part:
+        """As many examples of a part as are to be learned from."""
+        count, most = len(part.reading.examples), self.request.most
+        if most is None or most >= count:
+            return part
+        return part.chosen(first_share(count, most / count, self.request.changes.get("seed", 0)))
 
     def _fitting(self, task: Task) -> Task:
         """The task with a length that the model has positions for; a length that was asked for is not changed."""
@@ -177,6 +228,7 @@ class FineTuningRun:
         task = self.task.calibrated(self.dev, tuning.dev_rows, outputs)
         answers = task.answers(self.dev, tuning.dev_rows, outputs)
         scores = task.scores(self.dev, answers)
+        by_source = self._scores_by_source(task, answers)
         seen = tuning.run.step * self.settings.batch_size
         outcome = Outcome(
             folder=str(request.folder),
@@ -189,17 +241,24 @@ class FineTuningRun:
             steps=tuning.run.step,
             seconds=round(tuning.run.spent, 3),
             examples_per_second=round(seen / max(tuning.run.spent, 1e-9), 1),
+            by_source=by_source,
         )
         provenance = {
             "start": request.model,
-            "train": request.train.name,
-            "dev": request.dev.name if request.dev else f"{DEV_SHARE:.0%} of train",
+            "train": ", ".join(path.name for path in request.train_paths),
+            "dev": ", ".join(path.name for path in request.dev_paths) or f"{DEV_SHARE:.0%} of train",
             "settings": asdict(self.settings),
             "torch": torch.__version__,
         }
-        said = {"scores": scores, "provenance": provenance, "features": self.settings.read, **task.about}
+        said = {
+            "scores": {**scores, **by_source},
+            "provenance": provenance,
+            "features": self.settings.read,
+            **task.about,
+        }
         about = About(head=task.head, task=request.task, **said)
-        save_model(request.folder, self.config, self.model.cpu(), self.opened.tokenizer, about)
+        base = request.model if request.share_encoder else None
+        save_model(request.folder, self.config, self.model.cpu(), self.opened.tokenizer, about, base=base)
         write_report(
             request.folder / REPORT,
             title=f"{request.folder.name}: {request.task}",
@@ -215,6 +274,16 @@ class FineTuningRun:
         tuning.best_path.unlink(missing_ok=True)
         write_text(request.folder / OUTCOME, json.dumps(outcome.to_dict(), indent=2) + "\n")
         return outcome
+
+    def _scores_by_source(self, task: Task, answers: Sequence[Any]) -> dict[str, dict[str, float]]:
+        """The scores of each source where there are several, by the measures of its own data set if it is of one."""
+        found, start = {}, 0
+        for part in self.dev_parts if len(self.dev_parts) > 1 else ():
+            own = slice(start, start := start + len(part.reading.examples))
+            metrics = part.source.asked.options.get("metrics") if hasattr(task, "metrics") else None
+            scored = replace(task, metrics=metrics) if metrics else task  # type: ignore[type-var]
+            found[part.source.name] = scored.scores(self.dev[own], answers[own])
+        return found
 
 
 def set_aside(examples: Sequence[Any], task: Task) -> tuple[list[int], list[int]]:

@@ -58,10 +58,11 @@ class GlueTable:
 
 
 def run_glue(request: Request, note: Callable[[str], None] = lambda _: None, sets: Sequence[str] = GLUE) -> GlueTable:
-    """Fine-tunes on every set that the folder `request.train` has, each in its own folder; finished ones are kept."""
+    """Fine-tunes on every set that the folder to learn from has, each in its own folder; finished ones are kept."""
     rows, left_out = [], []
+    home = request.train_paths[0]
     for name in sets:
-        folder = request.train / PRESETS[name].folder
+        folder = home / PRESETS[name].folder
         if not folder.is_dir() or "train" not in find_files(PRESETS[name], folder):
             left_out.append(name)
             continue
@@ -69,7 +70,7 @@ def run_glue(request: Request, note: Callable[[str], None] = lambda _: None, set
         outcome = FineTuningRun(replace(request, task=name, train=folder, folder=request.folder / name), note).train()
         rows.append(_row(name, outcome))
     if not rows:
-        raise InputError(f"{request.train} without a set of GLUE", wanted=", ".join(PRESETS[n].folder for n in sets))
+        raise InputError(f"{home} without a set of GLUE", wanted=", ".join(PRESETS[n].folder for n in sets))
     return GlueTable(tuple(rows), tuple(left_out))
 
 
