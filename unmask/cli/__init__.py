@@ -19,6 +19,7 @@ from unmask.cli import (
     predict,
     prepare,
     pretrain,
+    serve,
     tag,
     vocab,
 )
@@ -40,6 +41,7 @@ VERBS: dict[str, Callable[..., Any]] = {
     "predict": predict.predict,
     "compress": compress.compress,
     "export": export.export,
+    "serve": serve.serve,
     "convert": folders.convert,
     "info": folders.info,
 }
@@ -49,6 +51,7 @@ GROUPS: dict[str, dict[str, Callable[..., Any]]] = {
         "pretrain": bench.pretrain,
         "learning": bench.learning,
         "finetune": bench.finetune,
+        "predict": bench.predict,
     },
     "vocab": {"learn": vocab.learn, "check": vocab.check},
 }

@@ -22,6 +22,13 @@ class Rival(StrEnum):
     transformers = "transformers"
 
 
+class Rivals(StrEnum):
+    """Whom to measure answers against."""
+
+    transformers = "transformers"
+    all = "all"
+
+
 class Clock(StrEnum):
     """What a budget is counted on."""
 
@@ -191,3 +198,52 @@ def _rivals_in_words(speeds: dict[str, Any]) -> str:
         return words
     theirs = f"transformers {speeds['theirs']:.1f} ({speeds['ratio']:.2f} times as fast)"
     return f"{words}, {theirs}, grouped by length {speeds['bucketed']:.1f} ({speeds['bucketed_ratio']:.2f})"
+
+
+@verb
+def predict(
+    against: Annotated[
+        Rivals | None, typer.Option("--against", help="Measure these too, in turns, each in its own process.")
+    ] = None,
+    rounds: Rounds = 5,
+    model: Annotated[
+        str | None, typer.Option("--model", "-m", help="Whose weights all use; minilm if installed, else fresh ones.")
+    ] = None,
+    text: Annotated[
+        Path | None, typer.Option("--text", help="To take sentences and passages from; Python's documentation if none.")
+    ] = None,
+    *,
+    console: Console,
+) -> Answer:
+    """Vectors of sentences, passages and single texts: texts a second of every engine, tokenisation included."""
+    from unmask.lab.bench_finetune import minilm_if_installed
+    from unmask.lab.bench_predict import AGAINST, make_forms, make_texts, measure_prediction
+    from unmask.lab.bench_pretrain import documentation
+    from unmask.runtime.engine import usable_cores
+
+    with TemporaryDirectory() as temporary:
+        folder = Path(temporary)
+        console.note("writing the same weights in every form")
+        opened = make_forms(model or minilm_if_installed() or "default", folder)
+        counts = make_texts(opened.tokenizer, text or documentation(folder), folder)
+        console.note(", ".join(f"{count:,} {kind}" for kind, count in counts.items()))
+        console.note(f"{rounds + 1} rounds in turns, the first not counted")
+        threads = console.threads or usable_cores()
+        measured = measure_prediction(folder, AGAINST[against.value if against else ""], rounds=rounds, threads=threads)
+    fields = measured.to_dict() | {"texts": counts, "threads": threads}
+    return Answer(fields, "\n".join(_engines_in_words(fields)))
+
+
+def _engines_in_words(fields: dict[str, Any]) -> list[str]:
+    lines = []
+    for kind, compared in fields["kinds"].items():
+        lines.append(f"{kind}, texts a second")
+        for name, speed in sorted(compared["medians"].items(), key=lambda row: -row[1]):
+            ratios = [
+                f"{by.removeprefix('unmask ')} {ratio[name]:.2f}"
+                for by, ratio in compared["ratios"].items()
+                if name in ratio
+            ]
+            lines.append(f"  {name:<26}{speed:9,.1f}" + (f"  ours / theirs: {', '.join(ratios)}" if ratios else ""))
+    lines += [f"{name}: not measured, {module} is not installed" for name, module in fields["missing"].items()]
+    return lines

@@ -79,7 +79,7 @@ class Trial:
 def make_trial(size: str, dropout: float, text: Path | None, folder: Path) -> Trial:
     """A model of a size with fresh weights, and text to learn from: the user's, or Python's own documentation."""
     BertConfig.named(size)  # refuses a size that does not exist, before any text is read
-    source = text or _documentation(folder)
+    source = text or documentation(folder)
     store_folder = folder / "store"
     if not store_folder.exists():
         pieces = learn_vocabulary([source.read_text(encoding="utf-8")], size=PIECES)
@@ -226,7 +226,7 @@ def _drawn(trial: Trial, step: int) -> Examples:
     return pairs.draw(trial.plan, trial.tokenizer, seed=trial.settings.seed, step=step, rows=ROWS)
 
 
-def _documentation(folder: Path) -> Path:
+def documentation(folder: Path) -> Path:
     """Python's own documentation of its language, which every Python has."""
     from pydoc_data.topics import topics
 
