@@ -83,7 +83,7 @@ def _add(model: BertWithHead, task: Task, batch: TaskBatch, sums: Sequence[_Sums
         f"{n}.out": one.attention_out for n, one in layers.items()
     }
     with overheard(parts) as heard:
-        losses, _ = task.losses(model.learn(batch.ragged, None), batch)
+        losses, _ = task.losses(model.learn(batch.ragged, None, whole=True), batch)
     asked = [[heard[f"{n}"].said, heard[f"{n}.out"].taken, layer.down.weight] for n, layer in layers.items()]
     found = iter(torch.autograd.grad(sum(losses.values()), [one for three in asked for one in three]))  # type: ignore[arg-type]
     owners = torch.from_numpy(np.repeat(np.arange(len(batch.ragged.lengths)), batch.ragged.lengths))

@@ -10,6 +10,7 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor
 
+from unmask.model.chosen import Chosen
 from unmask.model.dropout import Chance, scale, threshold
 
 Stacks = tuple[tuple[int, int], ...]  # (sequences, length) of each run of equal lengths
@@ -27,17 +28,44 @@ def attend(
     place: int = 0,
 ) -> Tensor:
     """Every token looks at all tokens of its own sequence (or, if causal, at those up to itself)."""
-    level = threshold(rate) if chance is not None else 0
     gathered = []
     for number, (rows, (count, length)) in enumerate(zip(qkv.split([n * s for n, s in stacks]), stacks, strict=True)):
         q, k, v = rows.view(count, length, 3, heads, -1).permute(2, 0, 3, 1, 4)  # (n, H, S, K) each
-        if level and chance is not None:
-            keep = chance.keep(place + (number << 16), (count, heads, length, length), level, qkv.device)
-            context = _DroppedAttention.apply(q, k, v, keep, scale(level), causal)  # type: ignore[no-untyped-call]
-        else:
-            context = F.scaled_dot_product_attention(q, k, v, is_causal=causal)
-        gathered.append(context.transpose(1, 2).reshape(count * length, -1))  # (n·S, D)
+        gathered.append(_gather(q, k, v, causal, rate, chance, place + (number << 16)))
     return gathered[0] if len(gathered) == 1 else torch.cat(gathered)
+
+
+def attend_from(
+    chosen: Chosen,
+    q: Tensor,
+    kv: Tensor,
+    stacks: Stacks,
+    heads: int,
+    *,
+    rate: float = 0.0,
+    chance: Chance | None = None,
+    place: int = 0,
+) -> Tensor:
+    """The chosen tokens alone look at all tokens of their own sequences."""  # (R, D), (T, 2D) -> (R, D)
+    asking = q[chosen.slots].split([n * each for (n, _), each in zip(stacks, chosen.queries, strict=True)])
+    asked = kv.split([n * s for n, s in stacks])
+    gathered = []
+    for number, (ask, rows, (count, length)) in enumerate(zip(asking, asked, stacks, strict=True)):
+        queries = ask.view(count, -1, heads, ask.shape[-1] // heads).transpose(1, 2)  # (n, H, Q, K)
+        k, v = rows.view(count, length, 2, heads, -1).permute(2, 0, 3, 1, 4)  # (n, H, S, K) each
+        gathered.append(_gather(queries, k, v, False, rate, chance, place + (number << 16)))
+    return torch.cat(gathered)[chosen.back]
+
+
+def _gather(q: Tensor, k: Tensor, v: Tensor, causal: bool, rate: float, chance: Chance | None, place: int) -> Tensor:
+    """What the queries of one stack gather."""  # (n, H, Q, K) -> (n·Q, D)
+    level = threshold(rate)
+    if level and chance is not None:
+        keep = chance.keep(place, (*q.shape[:3], k.shape[2]), level, q.device)
+        context: Tensor = _DroppedAttention.apply(q, k, v, keep, scale(level), causal)  # type: ignore[no-untyped-call]
+    else:
+        context = F.scaled_dot_product_attention(q, k, v, is_causal=causal)
+    return context.transpose(1, 2).reshape(q.shape[0] * q.shape[2], -1)
 
 
 def attention_maps(qkv: Tensor, stacks: Stacks, heads: int, *, causal: bool = False) -> list[Tensor]:
@@ -50,7 +78,7 @@ def attention_maps(qkv: Tensor, stacks: Stacks, heads: int, *, causal: bool = Fa
 
 
 def _probabilities(q: Tensor, k: Tensor, causal: bool) -> Tensor:
-    scores = (q @ k.transpose(-2, -1)).mul_(1 / math.sqrt(q.shape[-1]))  # (n, H, S, S)
+    scores = (q @ k.transpose(-2, -1)).mul_(1 / math.sqrt(q.shape[-1]))  # (n, H, Q, S)
     if causal:
         hidden = torch.ones(q.shape[-2], q.shape[-2], dtype=torch.bool, device=q.device).triu(1)
         scores.masked_fill_(hidden, -math.inf)
@@ -61,7 +89,7 @@ class _DroppedAttention(torch.autograd.Function):
     """Attention with dropout on its probabilities, a few sequences at a time so that they stay in the cache.
 
     The probabilities are computed again in the backward pass: the products are a few per cent of a layer's work,
-    and (n, H, S, S) is by far the largest thing a layer would have to keep.
+    and (n, H, Q, S) is by far the largest thing a layer would have to keep.
     """
 
     @staticmethod
@@ -78,18 +106,15 @@ class _DroppedAttention(torch.autograd.Function):
     @staticmethod
     def backward(ctx: Any, gradient: Tensor) -> tuple[Tensor | None, ...]:
         q, k, v, keep = ctx.saved_tensors
-        count, heads, length, width = q.shape
-        qkv_gradient = q.new_empty(count, length, 3, heads, width)
-        to_q, to_k, to_v = qkv_gradient.permute(2, 0, 3, 1, 4)
+        to_q, to_k, to_v = torch.empty_like(q), torch.empty_like(k), torch.empty_like(v)
         for part in _parts(keep):
             probabilities = _probabilities(q[part], k[part], ctx.causal)
             weight = keep[part].to(q.dtype) * ctx.scale
             arriving = gradient[part].to(q.dtype)
             to_v[part] = (probabilities * weight).transpose(-2, -1) @ arriving
             back = (arriving @ v[part].transpose(-2, -1)).mul_(weight)
-            back = (
-                back.sub_((back * probabilities).sum(-1, keepdim=True)).mul_(probabilities).mul_(1 / math.sqrt(width))
-            )
+            back = back.sub_((back * probabilities).sum(-1, keepdim=True)).mul_(probabilities)
+            back = back.mul_(1 / math.sqrt(q.shape[-1]))
             to_q[part] = back @ k[part]
             to_k[part] = back.transpose(-2, -1) @ q[part]
         return to_q, to_k, to_v, None, None, None

@@ -1,15 +1,16 @@
 """The bidirectional encoder of Devlin et al. (2018): a ragged batch in, one vector for each token out."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import torch
 from torch import Tensor, nn
 from torch.utils.checkpoint import checkpoint
 
-from unmask.data.ragged import Ragged
+from unmask.data.ragged import Integers, Ragged
 from unmask.errors import InputError
 from unmask.model.attention import Stacks
+from unmask.model.chosen import choose
 from unmask.model.config import BertConfig
 from unmask.model.dropout import Chance
 from unmask.model.layers import Embeddings, Layer
@@ -19,13 +20,28 @@ from unmask.model.layers import Embeddings, Layer
 class Encoded:
     """What the encoder says of a batch, in the batch's own order (shortest sequence first)."""
 
-    hidden: Tensor  # (T, D) the last layer
+    rows: Tensor  # (R, D) the last layer: of all tokens, or of those at `places`
     pooled: Tensor | None  # (B, D) the pooler over each [CLS]
     starts: Tensor  # (B,) where each [CLS] is
     stacks: Stacks  # runs of equal length
     words: Tensor  # (V, D) the word embeddings, which the masked-word head shares
     layers: tuple[Tensor, ...] = ()  # (T, D) each: embeddings, then every layer, on request
     attention: tuple[list[Tensor], ...] = ()  # every layer's maps, (n, H, S, S) for each stack, on request
+    places: Tensor | None = None  # (R,) in order, where not all tokens were asked for
+
+    @property
+    def hidden(self) -> Tensor:
+        """The last layer, where all of it was asked for."""  # (T, D)
+        assert self.places is None, "only some tokens were asked for: read them with `at`"
+        return self.rows
+
+    def at(self, places: Tensor) -> Tensor:
+        """The last layer at some tokens, all of which were asked for."""  # (M,) -> (M, D)
+        if self.places is None:
+            return self.rows[places]
+        found = torch.searchsorted(self.places, places)
+        assert torch.equal(self.places[found], places), "a token that was not asked for"
+        return self.rows[found]
 
 
 class Bert(nn.Module):
@@ -50,12 +66,17 @@ class Bert(nn.Module):
         self,
         batch: Ragged,
         *,
+        rows: Integers | None = None,
         chance: Chance | None = None,
         causal: bool = False,
         keep_layers: bool = False,
         keep_attention: bool = False,
     ) -> Encoded:
-        """Encodes a batch; with `chance` it drops out as in training, and `causal` hides what comes after."""
+        """Encodes a batch; with `chance` it drops out as in training, and `causal` hides what comes after.
+
+        The last layer is computed at `rows`, the tokens that will be read, and each [CLS]; without, at all tokens.
+        """
+        assert rows is None or not (keep_layers or keep_attention), "what is kept is kept of all tokens"
         self._check(batch)
         device = self.embeddings.words.weight.device
         ids, segments, positions, starts = (
@@ -63,18 +84,31 @@ class Bert(nn.Module):
             for part in (batch.ids, batch.segments, batch.positions, batch.starts)
         )
         x = self.embeddings(ids, segments, positions, chance)  # (T, D)
+        chosen = choose(batch, rows, device) if rows is not None else None
         layers, attention = [x], []
         for layer in self.layers:
+            read = chosen if layer is self.layers[-1] else None
             if keep_attention:
                 attention.append(layer.maps(x, batch.stacks, causal))
             if self.recompute and torch.is_grad_enabled():
-                x = checkpoint(layer, x, batch.stacks, chance, causal, use_reentrant=False, preserve_rng_state=False)
+                given = x, batch.stacks, chance, causal, read
+                x = checkpoint(layer, *given, use_reentrant=False, preserve_rng_state=False)
             else:
-                x = layer(x, batch.stacks, chance, causal)
+                x = layer(x, batch.stacks, chance, causal, read)
             layers.append(x)
-        pooled = torch.tanh(self.pooler(x[starts])) if self.pooler is not None else None  # (B, D)
-        kept = tuple(layers) if keep_layers else ()
-        return Encoded(x, pooled, starts, batch.stacks, self.embeddings.words.weight, kept, tuple(attention))
+        encoded = Encoded(
+            rows=x,
+            pooled=None,
+            starts=starts,
+            stacks=batch.stacks,
+            words=self.embeddings.words.weight,
+            layers=tuple(layers) if keep_layers else (),
+            attention=tuple(attention),
+            places=chosen.places if chosen is not None else None,
+        )
+        if self.pooler is None:
+            return encoded
+        return replace(encoded, pooled=torch.tanh(self.pooler(encoded.at(starts))))  # (B, D)
 
     def _check(self, batch: Ragged) -> None:
         longest = int(batch.lengths.max(initial=0))

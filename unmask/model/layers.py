@@ -10,7 +10,8 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
-from unmask.model.attention import Stacks, attend, attention_maps
+from unmask.model.attention import Stacks, attend, attend_from, attention_maps
+from unmask.model.chosen import Chosen
 from unmask.model.config import BertConfig
 from unmask.model.dropout import Chance, drop, drop_add
 
@@ -55,15 +56,33 @@ class Layer(nn.Module):
         self.rate, self.attention_rate = config.dropout, config.attention_dropout
         self.place = 3 * number + 1  # of this layer's three dropouts among the model's
 
-    def forward(self, x: Tensor, stacks: Stacks, chance: Chance | None = None, causal: bool = False) -> Tensor:
-        """The hidden states after this layer."""  # (T, D) -> (T, D)
-        qkv = self.qkv(x)  # (T, 3·H·K)
-        context = attend(
-            qkv, stacks, self.heads, causal=causal, rate=self.attention_rate, chance=chance, place=self.place
-        )  # (T, H·K)
+    def forward(
+        self,
+        x: Tensor,
+        stacks: Stacks,
+        chance: Chance | None = None,
+        causal: bool = False,
+        chosen: Chosen | None = None,
+    ) -> Tensor:
+        """The hidden states after this layer, of all tokens or of the chosen ones."""  # (T, D) -> (T, D) or (R, D)
+        rate, place = self.attention_rate, self.place
+        if chosen is None:
+            context = attend(self.qkv(x), stacks, self.heads, causal=causal, rate=rate, chance=chance, place=place)
+        else:
+            assert not causal, "left to right every token is read"
+            q, kv = self._queries(x, chosen.places)
+            context = attend_from(chosen, q, kv, stacks, self.heads, rate=rate, chance=chance, place=place)
+            x = x[chosen.places]
         x = self.attention_norm(drop_add(x, self.attention_out(context), self.rate, chance, self.place + 1))
         output: Tensor = self.output_norm(drop_add(x, self.feed_forward(x), self.rate, chance, self.place + 2))
         return output
+
+    def _queries(self, x: Tensor, places: Tensor) -> tuple[Tensor, Tensor]:
+        """Queries of some tokens, and keys and values of all."""  # (T, D) -> (R, H·K), (T, 2·H·K)
+        third = self.qkv.out_features // 3
+        to_q, to_kv = self.qkv.weight.split([third, 2 * third])
+        q_bias, kv_bias = self.qkv.bias.split([third, 2 * third])
+        return F.linear(x[places], to_q, q_bias), F.linear(x, to_kv, kv_bias)
 
     def feed_forward(self, x: Tensor) -> Tensor:
         """Wide, bent, and narrow again."""  # (T, D) -> (T, D)

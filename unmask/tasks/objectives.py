@@ -89,7 +89,9 @@ class Learner(nn.Module):
         losses, figures = {}, {}
         device = self.model.bert.embeddings.words.weight.device.type
         with torch.autocast(device, self.precision, enabled=self.precision != torch.float32):
-            encoded = self.model.bert(batch.ragged, chance=chance, causal="clm" in self.objectives)
+            causal = "clm" in self.objectives
+            rows = None if causal else batch.positions
+            encoded = self.model.bert(batch.ragged, rows=rows, chance=chance, causal=causal)
             for name in self.objectives:
                 losses[name], figures[f"{name}_accuracy"] = LOSSES[name](self, encoded, batch)
         return losses, figures
@@ -100,7 +102,7 @@ def word_loss(learner: Learner, encoded: Encoded, batch: PretrainingBatch) -> tu
     positions, targets = _on(encoded, batch.positions), _on(encoded, batch.targets)
     head = words_head(learner.model.head)
     # asked positions only: the other 85 % would take most of the time and teach nothing
-    return masked_word_loss(head.states(encoded.hidden[positions]), encoded.words, head.bias, targets)
+    return masked_word_loss(head.states(encoded.at(positions)), encoded.words, head.bias, targets)
 
 
 def pair_loss(learner: Learner, encoded: Encoded, batch: PretrainingBatch) -> tuple[Tensor, Tensor]:
@@ -142,4 +144,4 @@ def words_head(head: nn.Module) -> MaskedWords:
 
 
 def _on(encoded: Encoded, numbers: Integers) -> Tensor:
-    return torch.from_numpy(numbers).to(encoded.hidden.device, non_blocking=True)
+    return torch.from_numpy(numbers).to(encoded.starts.device, non_blocking=True)
