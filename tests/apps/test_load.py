@@ -1,24 +1,31 @@
 """The application of a folder, by the head that stands in it."""
 
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
 
+from unmask.apps.answer import AnswerFinder
 from unmask.apps.features import Features
 from unmask.apps.fill import Filler
 from unmask.apps.following import Following
 from unmask.apps.load import load
-from unmask.errors import InputError
+from unmask.apps.predict import Predictor
+from unmask.apps.tag import EntityFinder
+from unmask.compress.export import export
 from unmask.model.about import About
-from unmask.model.folder import save_model
+from unmask.model.folder import open_model, save_model
 from unmask.model.heads import BertWithHead, make_head
 from unmask.text.tokenizer import Tokenizer
+
+LABELS = {"classes": ("bad", "good"), "tokens": ("O", "B-PER"), "tags_crf": ("O", "B-PER")}
 
 
 def save(folder: Path, model: BertWithHead, tokenizer: Tokenizer, head: str | None) -> Path:
     config = model.bert.config
-    fresh = model.bert if head is None else BertWithHead(model.bert, make_head(head, config))
-    save_model(folder, config, fresh, tokenizer, About(head))
+    fresh = model.bert if head is None else BertWithHead(model.bert, make_head(head, config, outputs=2))
+    save_model(folder, config, fresh, tokenizer, About(head, labels=LABELS.get(head or "", ())))
     return folder
 
 
@@ -30,6 +37,12 @@ def save(folder: Path, model: BertWithHead, tokenizer: Tokenizer, head: str | No
         ("next_sentence", Following),
         ("embedding", Features),
         (None, Features),
+        ("classes", Predictor),
+        ("regression", Predictor),
+        ("choice", Predictor),
+        ("tokens", EntityFinder),
+        ("tags_crf", EntityFinder),
+        ("span", AnswerFinder),
     ],
 )
 def test_the_head_decides(
@@ -38,9 +51,25 @@ def test_the_head_decides(
     assert isinstance(load(save(tmp_path / "model", model, tokenizer, head)), app)
 
 
-def test_a_head_without_an_application_is_refused(tmp_path: Path, model: BertWithHead, tokenizer: Tokenizer) -> None:
-    with pytest.raises(InputError, match="the head 'span'; wanted"):
-        load(save(tmp_path / "model", model, tokenizer, "span"))
+def test_fine_tuned_folders_answer_texts(tmp_path: Path, model: BertWithHead, tokenizer: Tokenizer) -> None:
+    classify = load(save(tmp_path / "classes", model, tokenizer, "classes"))
+    assert classify("the cat sat.").label in ("bad", "good")
+    assert [answer.label for answer in classify(["the cat sat."])] == [classify("the cat sat.").label]
+    find = load(save(tmp_path / "span", model, tokenizer, "span"))
+    assert find("who sat?", "the cat sat.").answer in "the cat sat."
+    assert len(load(save(tmp_path / "tokens", model, tokenizer, "tokens"))("the cat sat.").tags) == 4
+
+
+def test_a_serving_folder_needs_no_torch(tmp_path: Path, model: BertWithHead, tokenizer: Tokenizer) -> None:
+    folder = save(tmp_path / "classes", model, tokenizer, "classes")
+    export(open_model(folder), tmp_path / "serving")
+    expected = load(folder)("the cat sat.").label
+    program = (
+        "import sys, unmask; answer = unmask.load(sys.argv[1])('the cat sat.'); "
+        "assert 'torch' not in sys.modules; print(answer.label)"
+    )
+    told = subprocess.run([sys.executable, "-c", program, tmp_path / "serving"], capture_output=True, text=True)
+    assert (told.stderr, told.stdout.strip()) == ("", expected)
 
 
 def test_what_was_saved_answers_the_same(tmp_path: Path, model: BertWithHead, tokenizer: Tokenizer) -> None:
