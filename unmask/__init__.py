@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from unmask.model.bert import Bert
     from unmask.model.config import BertConfig
     from unmask.model.folder import open_model
+    from unmask.serve.client import Client
     from unmask.text.tokenizer import Tokenizer
 
 __version__ = "0.1.0"
@@ -23,6 +24,7 @@ __all__ = [
     "Bert",
     "BertConfig",
     "Classifier",
+    "Client",
     "Embedder",
     "InputError",
     "Regressor",
@@ -38,6 +40,7 @@ MODULES = {
     "Bert": "unmask.model.bert",
     "BertConfig": "unmask.model.config",
     "Classifier": "unmask.apps.estimators",
+    "Client": "unmask.serve.client",
     "Embedder": "unmask.apps.estimators",
     "InputError": "unmask.errors",
     "Regressor": "unmask.apps.estimators",

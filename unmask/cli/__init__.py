@@ -42,6 +42,7 @@ VERBS: dict[str, Callable[..., Any]] = {
     "compress": compress.compress,
     "export": export.export,
     "serve": serve.serve,
+    "serve": serve.serve,
     "convert": folders.convert,
     "info": folders.info,
 }

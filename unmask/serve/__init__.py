@@ -1,0 +1,1 @@
+"""To the world: models over HTTP. Requests of many clients become batches, and each gets its own answers back."""

@@ -1,0 +1,159 @@
+"""The shapes of all answers, for the description at /docs; the answers themselves come from the models as they are."""
+
+from typing import Any, Literal
+
+from pydantic import BaseModel, Field, RootModel
+
+
+class Problem(BaseModel):
+    """What was wrong, in words."""
+
+    message: str
+    type: str
+    param: str | None = None
+    code: str | None = None
+
+
+class Fault(BaseModel):
+    """The answer to every request that cannot be answered."""
+
+    error: Problem
+
+
+class Unanswered(BaseModel):
+    """What stands in place of an answer in a list."""
+
+    error: str
+
+
+class Candidate(BaseModel):
+    token: str
+    probability: float
+
+
+class Mask(BaseModel):
+    start: int
+    end: int
+    candidates: list[Candidate]
+
+
+class Filled(BaseModel):
+    text: str
+    masks: list[Mask]
+
+
+class Classified(BaseModel):
+    label: str | None
+    probabilities: dict[str, float]
+
+
+class MultiLabelled(BaseModel):
+    labels: list[str]
+    probabilities: dict[str, float]
+
+
+class Valued(BaseModel):
+    value: float
+
+
+class Entity(BaseModel):
+    type: str
+    start: int
+    end: int
+    text: str
+    score: float
+
+
+class Tagged(BaseModel):
+    entities: list[Entity]
+
+
+class Span(BaseModel):
+    answer: str
+    start: int
+    end: int
+    score: float
+
+
+class Answer(BaseModel):
+    answer: str | None
+    start: int | None
+    end: int | None
+    score: float
+    no_answer_probability: float
+    nbest: list[Span]
+
+
+class Embedding(BaseModel):
+    object: Literal["embedding"]
+    index: int
+    embedding: list[float] | str
+
+
+class Usage(BaseModel):
+    prompt_tokens: int
+    total_tokens: int
+
+
+class Embeddings(BaseModel):
+    object: Literal["list"]
+    data: list[Embedding]
+    model: str
+    usage: Usage
+
+
+class Model(BaseModel):
+    id: str
+    object: Literal["model"]
+    created: int
+    owned_by: str
+    asks: list[str] = Field(description="What can be asked of it, as in /v1/fill.")
+    engine: str
+    labels: list[str]
+
+
+class Models(BaseModel):
+    object: Literal["list"]
+    data: list[Model]
+
+
+class ManyFilled(BaseModel):
+    answers: list[Filled | Unanswered]
+
+
+class ManyClassified(BaseModel):
+    answers: list[Classified | MultiLabelled | Valued | Unanswered]
+
+
+class ManyTagged(BaseModel):
+    answers: list[Tagged | Unanswered]
+
+
+class Fill(RootModel[Filled | ManyFilled]):
+    pass
+
+
+class Classify(RootModel[Classified | MultiLabelled | Valued | ManyClassified]):
+    pass
+
+
+class Tag(RootModel[Tagged | ManyTagged]):
+    pass
+
+
+class Health(BaseModel):
+    status: str
+
+
+FAULTS: dict[int | str, dict[str, Any]] = {
+    400: {"model": Fault, "description": "The body is no JSON."},
+    401: {"model": Fault, "description": "The token is missing or wrong."},
+    404: {"model": Fault, "description": "No such model."},
+    408: {"model": Fault, "description": "The body did not arrive in time."},
+    413: {"model": Fault, "description": "The body is too large."},
+    422: {"model": Fault, "description": "The body is not as it should be, or the text cannot be answered."},
+    429: {"model": Fault, "description": "Too many requests are waiting; Retry-After says when to come back."},
+    500: {"model": Fault, "description": "A fault of the server."},
+    503: {"model": Fault, "description": "The server is stopping."},
+    504: {"model": Fault, "description": "Not answered in time."},
+}
