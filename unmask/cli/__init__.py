@@ -42,7 +42,6 @@ VERBS: dict[str, Callable[..., Any]] = {
     "compress": compress.compress,
     "export": export.export,
     "serve": serve.serve,
-    "serve": serve.serve,
     "convert": folders.convert,
     "info": folders.info,
 }
