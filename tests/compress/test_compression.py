@@ -12,7 +12,7 @@ from unmask.compress.choose import Target, candidates
 from unmask.compress.compression import Request, compress
 from unmask.compress.learning import AGAIN, learn
 from unmask.compress.material import made_examples, read_material
-from unmask.compress.recipe import Kitchen, Recipe, carry_out, total_bytes
+from unmask.compress.recipe import Means, Recipe, carry_out, total_bytes
 from unmask.compress.report import JSON, PICTURE, measure, table
 from unmask.compress.timing import Timed, answer_all
 from unmask.compress.variant import masked_accuracy, of_model, open_variant
@@ -146,12 +146,12 @@ def test_encoders_of_no_task_learn_from_plain_text(
     task = of_model(opened).task
     material = read_material(opened.about, task, folder / "texts.txt", None)
     assert not material.labelled
-    kitchen = Kitchen(material, tmp_path / "work", {"epochs": 0.5, "batch_size": 16})
+    means = Means(material, tmp_path / "work", {"epochs": 0.5, "batch_size": 16})
     if asked.distil_to == "static" and head == "pretraining":
         with pytest.raises(InputError, match="vectors"):
-            carry_out(asked, opened, kitchen)
+            carry_out(asked, opened, means)
         return
-    made = carry_out(asked, opened, kitchen)
+    made = carry_out(asked, opened, means)
     save_model(tmp_path / "made", made.config, made.model, made.tokenizer, made.about)
     again = open_model(tmp_path / "made")
     rows = task.rows(material.dev, TOKENIZER)

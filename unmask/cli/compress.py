@@ -17,6 +17,7 @@ UNITS = {"": 1, "b": 1, "kb": 1e3, "mb": 1e6, "gb": 1e9, "kib": 2**10, "mib": 2*
 def compress(
     model: Annotated[str, typer.Argument(metavar="MODEL", help="A model folder or a model's name.")],
     output: Annotated[Path, typer.Option("--output", "-o", help="The folder of the smaller model.")],
+    texts: Annotated[list[Path] | None, typer.Argument(metavar="[TEXT]...", help="More texts of --trim-vocab.")] = None,
     int8: Annotated[bool, typer.Option("--int8", help="Whole numbers of eight bits: a serving folder.")] = False,
     layers: Annotated[int | None, typer.Option("--layers", min=1, help="Keep this many layers.")] = None,
     heads: Annotated[float | None, typer.Option("--heads", help="Keep this share of the attention heads.")] = None,
@@ -38,7 +39,7 @@ def compress(
     ] = None,
     trim_vocab: Annotated[
         list[Path] | None,
-        typer.Option("--trim-vocab", metavar="TEXT", help="Keep only the pieces that these texts need; repeatable."),
+        typer.Option("--trim-vocab", metavar="TEXT", help="Keep only the pieces that texts need."),
     ] = None,
     target_size: Annotated[
         str | None, typer.Option("--target-size", metavar="SIZE", help="Choose what gives at most this, such as 10MB.")
@@ -60,12 +61,14 @@ def compress(
     from unmask.compress.recipe import Recipe
     from unmask.compress.report import table
 
+    if texts and not trim_vocab:
+        raise InputError(f"{texts[0]} without --trim-vocab", wanted="texts behind --trim-vocab alone")
     target = None
     if target_size is not None or target_speedup is not None:
         _refuse_both(int8=int8, layers=layers, heads=heads, neurons=neurons, distil_to=distil_to)
         target = Target(None if target_size is None else parse_size(target_size), target_speedup)
     form = "int8" if int8 else "model"
-    recipe = Recipe(tuple(trim_vocab or ()), layers, heads, neurons, distil_to, form)
+    recipe = Recipe((*(trim_vocab or ()), *(texts or ())), layers, heads, neurons, distil_to, form)
     given = {"epochs": epochs, "learning_rate": lr, "batch_size": batch_size}
     changes = {name: value for name, value in given.items() if value is not None}
     request = Request(model, output, recipe, target, data, dev, parse_columns(columns), changes, force, console.seed)

@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from unmask.compress.recipe import STATIC, Kitchen, Recipe, carry_out, total_bytes, write
+from unmask.compress.recipe import STATIC, Means, Recipe, carry_out, total_bytes, write
 from unmask.compress.timing import time_folder
 from unmask.errors import InputError
 from unmask.model.config import SIZES, BertConfig
@@ -52,14 +52,14 @@ def choose(
     target: Target,
     texts: tuple[Path, ...],
     examples: Sequence[Any],
-    kitchen: Kitchen,
+    means: Means,
 ) -> tuple[Recipe, list[Tried]]:
     """The first candidate that meets the target, and all that were tried up to it."""
     tried: list[Tried] = []
-    teaches = bool(kitchen.material.training)
+    teaches = bool(means.material.training)
     for recipe in candidates(opened.config, opened.about.head, trim=texts, teaches=teaches):
-        tried.append(_try(recipe, opened, source, target, examples, kitchen))
-        kitchen.note(str(tried[-1]))
+        tried.append(_try(recipe, opened, source, target, examples, means))
+        means.note(str(tried[-1]))
         if target.is_met(tried[-1].bytes, tried[-1].speedup):
             return recipe, tried
     least = min(tried, key=lambda one: one.bytes) if target.bytes else max(tried, key=lambda one: one.speedup)
@@ -73,7 +73,7 @@ def candidates(config: BertConfig, head: str | None, *, trim: tuple[Path, ...], 
     """Recipes, the gentlest first; without examples nothing is proposed that has to learn.
 
     >>> [recipe.name for recipe in candidates(BertConfig.named("tiny"), "classes", trim=(), teaches=True)]
-    ['onnx', 'int8', '1 layers, int8']
+    ['onnx', 'int8', '1 layer, int8']
     """
     trims = [(), trim] if trim else [()]
     for form in ("onnx", "int8"):
@@ -92,13 +92,13 @@ def candidates(config: BertConfig, head: str | None, *, trim: tuple[Path, ...], 
 
 
 def _try(
-    recipe: Recipe, opened: ModelFolder, source: Path | str, target: Target, examples: Sequence[Any], kitchen: Kitchen
+    recipe: Recipe, opened: ModelFolder, source: Path | str, target: Target, examples: Sequence[Any], means: Means
 ) -> Tried:
     """Makes a candidate without learning and measures it, in turns with the model as it is."""
     quiet: Callable[[str], None] = lambda _: None  # noqa: E731
     with tempfile.TemporaryDirectory() as place:
         folder = Path(place) / "candidate"
-        unlearned = replace(kitchen, learns=False, note=quiet, work=Path(place) / "work")
+        unlearned = replace(means, learns=False, note=quiet, work=Path(place) / "work")
         write(recipe, carry_out(recipe, opened, unlearned), folder, force=True)
         size = total_bytes(folder)
         if target.speedup is None or (target.bytes is not None and size > target.bytes):

@@ -9,7 +9,7 @@ from typing import Any
 from unmask.compress.choose import Target, Tried, choose
 from unmask.compress.learning import OnStep
 from unmask.compress.material import Material, read_material
-from unmask.compress.recipe import Kitchen, Recipe, carry_out, total_bytes, with_provenance, write
+from unmask.compress.recipe import Means, Recipe, carry_out, total_bytes, with_provenance, write
 from unmask.compress.report import Measured, measure, write_report
 from unmask.compress.variant import of_model, open_variant, score, task_for
 from unmask.errors import InputError
@@ -70,13 +70,13 @@ def compress(
         note(line)
     changes = {**request.changes, "seed": request.seed}
     work = request.folder.resolve().parent / f".{request.folder.name}.work"
-    kitchen = Kitchen(material, work, changes, note, on_step)
+    means = Means(material, work, changes, note, on_step)
     recipe = request.recipe
     tried: list[Tried] = []
     if request.target is not None:
-        recipe, tried = choose(opened, source, request.target, recipe.trim, material.timed(task), kitchen)
+        recipe, tried = choose(opened, source, request.target, recipe.trim, material.timed(task), means)
         note(f"chosen: {recipe.name}, the first of {len(tried)} that reaches the target")
-    made = carry_out(recipe, opened, kitchen)
+    made = carry_out(recipe, opened, means)
     scores = _write(request, recipe, opened, made, material)
     folders = {"before": source, "after": request.folder}
     sizes = {name: total_bytes(folder) for name, folder in folders.items()}

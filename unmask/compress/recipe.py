@@ -58,7 +58,7 @@ class Recipe:
         """
         parts = [
             "trimmed" if self.trim else "",
-            f"{self.layers} layers" if self.layers else "",
+            f"{self.layers} layer{'s' if self.layers > 1 else ''}" if self.layers else "",
             f"{self.heads:.0%} of heads".replace("%", " %") if self.heads else "",
             f"{self.neurons:.0%} of neurons".replace("%", " %") if self.neurons else "",
             f"distilled to {self.distil_to}" if self.distil_to else "",
@@ -78,7 +78,7 @@ class Recipe:
 
 
 @dataclass(frozen=True)
-class Kitchen:
+class Means:
     """What a recipe is carried out with."""
 
     material: Material
@@ -89,17 +89,17 @@ class Kitchen:
     learns: bool = True  # if not, a model of the same shape is made that has not learned yet, to be measured
 
 
-def carry_out(recipe: Recipe, opened: ModelFolder, kitchen: Kitchen) -> ModelFolder:
+def carry_out(recipe: Recipe, opened: ModelFolder, means: Means) -> ModelFolder:
     """The smaller model, in torch."""
     if recipe.trim:
         model, tokenizer = trim(opened.model, opened.tokenizer, read_texts(recipe.trim))
-        kitchen.note(f"vocabulary: {opened.tokenizer.size:,} pieces, {tokenizer.size:,} of them needed")
+        means.note(f"vocabulary: {opened.tokenizer.size:,} pieces, {tokenizer.size:,} of them needed")
         opened = _changed(opened, model, tokenizer=tokenizer)
     if recipe.distil_to == STATIC:
-        return _made_static(opened, kitchen.material)
+        return _made_static(opened, means.material)
     if recipe.distil_to:
-        return _distilled(opened, recipe.distil_to, kitchen)
-    return _pruned(opened, recipe, kitchen) if recipe.prunes else opened
+        return _distilled(opened, recipe.distil_to, means)
+    return _pruned(opened, recipe, means) if recipe.prunes else opened
 
 
 def write(
@@ -123,25 +123,25 @@ def _changed(opened: ModelFolder, model: BertWithHead | Bert, **changes: Any) ->
     return replace(opened, config=bert.config, model=model, report=LoadReport(), **changes)
 
 
-def _pruned(opened: ModelFolder, recipe: Recipe, kitchen: Kitchen) -> ModelFolder:
+def _pruned(opened: ModelFolder, recipe: Recipe, means: Means) -> ModelFolder:
     """The model without its least important parts, used to it by learning again where there are examples."""
     task = task_for(opened.about, opened.config.positions)
-    material = kitchen.material
+    material = means.material
     model = opened.model
     if recipe.layers:
-        model = _fewer_layers(opened, task, recipe.layers, kitchen)
+        model = _fewer_layers(opened, task, recipe.layers, means)
     if recipe.heads:
         model = keep_heads(model, best_heads(_weighed(model, task, material, opened).heads, recipe.heads))
     if recipe.neurons:
         model = keep_neurons(model, best_neurons(_weighed(model, task, material, opened).neurons, recipe.neurons))
-    if kitchen.learns and material.training:
-        _learn_again(opened, model, task, kitchen)
+    if means.learns and material.training:
+        _learn_again(opened, model, task, means)
     return _changed(opened, model)
 
 
-def _fewer_layers(opened: ModelFolder, task: Task, keep: int, kitchen: Kitchen) -> BertWithHead | Bert:
+def _fewer_layers(opened: ModelFolder, task: Task, keep: int, means: Means) -> BertWithHead | Bert:
     """The choice of layers that has the least loss on labelled examples; the lowest ones where there are none."""
-    material = kitchen.material
+    material = means.material
     choices = layer_choices(_weighed(opened.model, task, material, opened).layers, keep)
     if not material.labelled or len(choices) == 1:
         return keep_layers(opened.model, next(iter(choices.values())))
@@ -153,7 +153,7 @@ def _fewer_layers(opened: ModelFolder, task: Task, keep: int, kitchen: Kitchen) 
     }
     best = min(losses, key=losses.__getitem__)
     told = ", ".join(f"{name} {list(choices[name])}: {loss:.3f}" for name, loss in losses.items())
-    kitchen.note(f"layers by their loss before learning again: {told}")
+    means.note(f"layers by their loss before learning again: {told}")
     return found[best]
 
 
@@ -176,17 +176,17 @@ def mean_loss(model: BertWithHead, task: Task, examples: Sequence[Any], opened: 
     return total / count if count else math.nan
 
 
-def _learn_again(opened: ModelFolder, model: BertWithHead | Bert, task: Task, kitchen: Kitchen) -> None:
+def _learn_again(opened: ModelFolder, model: BertWithHead | Bert, task: Task, means: Means) -> None:
     """By labels where there are some, else by the answers of the model as it was."""
-    material, settings = kitchen.material, replace(AGAIN, **kitchen.changes)
-    said: dict[str, Any] = {"on_step": kitchen.on_step}
+    material, settings = means.material, replace(AGAIN, **means.changes)
+    said: dict[str, Any] = {"on_step": means.on_step}
     student = _speaking(model)
     examples = (opened.tokenizer, material.training, material.dev)
     if material.labelled:
-        learn(kitchen.work, task, student, *examples, settings, **said)
+        learn(means.work, task, student, *examples, settings, **said)
     else:
         teach(
-            kitchen.work,
+            means.work,
             _speaking(opened.model),
             student,
             task,
@@ -199,17 +199,17 @@ def _learn_again(opened: ModelFolder, model: BertWithHead | Bert, task: Task, ki
     model.eval()
 
 
-def _distilled(opened: ModelFolder, size: str, kitchen: Kitchen) -> ModelFolder:
+def _distilled(opened: ModelFolder, size: str, means: Means) -> ModelFolder:
     """A student of the size, with the teacher's task."""
     task = task_for(opened.about, opened.config.positions)
     teacher, shape = _speaking(opened.model), parse_size(size, opened.config)
-    settings = replace(usual_settings(opened.config, shape), **kitchen.changes)
-    if not kitchen.learns:
+    settings = replace(usual_settings(opened.config, shape), **means.changes)
+    if not means.learns:
         student = student_of(teacher, shape, task, settings.seed)
-    elif not kitchen.material.training:
+    elif not means.material.training:
         raise InputError("--distil-to without --data", wanted="texts, or examples of the task, to teach on")
     else:
-        student = _taught(teacher, opened, size, task, kitchen, settings)
+        student = _taught(teacher, opened, size, task, means, settings)
     if opened.about.head is None:
         return _changed(opened, student.bert)
     head = "masked_words" if task.head == "masked_words" else opened.about.head
@@ -217,11 +217,11 @@ def _distilled(opened: ModelFolder, size: str, kitchen: Kitchen) -> ModelFolder:
 
 
 def _taught(
-    teacher: BertWithHead, opened: ModelFolder, size: str, task: Task, kitchen: Kitchen, settings: FineTuningSettings
+    teacher: BertWithHead, opened: ModelFolder, size: str, task: Task, means: Means, settings: FineTuningSettings
 ) -> BertWithHead:
-    material = kitchen.material
+    material = means.material
     return distil(
-        kitchen.work,
+        means.work,
         teacher,
         parse_size(size, opened.config),
         task,
@@ -230,7 +230,7 @@ def _taught(
         material.dev,
         settings,
         labelled=material.labelled,
-        on_step=kitchen.on_step,
+        on_step=means.on_step,
     )
 
 

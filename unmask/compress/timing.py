@@ -1,7 +1,7 @@
 """How fast a folder answers, measured in a process of its own: engines in one process would disturb each other.
 
-`time_folder` starts the process, `python -m unmask.compress.timing FOLDER`, hands it examples and reads its figures. How
-long it takes from there to the first answer is the cold start.
+`time_folder` starts the process, `python -m unmask.compress.timing FOLDER`, hands it examples and reads its figures.
+From there to the first answer is the cold start.
 """
 
 import json
