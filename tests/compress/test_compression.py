@@ -126,7 +126,7 @@ def test_a_target_is_met_by_the_gentlest_candidate(folder: Path, tmp_path: Path)
 
 def test_without_examples_no_candidate_has_to_learn() -> None:
     names = [one.name for one in candidates(BertConfig.named("base"), None, trim=(Path("a"),), teaches=False)]
-    assert names == ["onnx", "trimmed, onnx", "int8", "trimmed, int8", "trimmed, distilled to static"]
+    assert names == ["onnx", "trimmed, onnx", "int8", "trimmed, int8", "trimmed, distilled to static, int8"]
     more = [one.name for one in candidates(BertConfig.named("base"), "classes", trim=(), teaches=True)]
     assert more[2:6] == ["9 layers, int8", "6 layers, int8", "3 layers, int8", "distilled to medium, int8"]
     assert more[-1] == "distilled to tiny, int8"

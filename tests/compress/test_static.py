@@ -7,13 +7,17 @@ import pytest
 import torch
 from stores import TEXTS, TOKENIZER, model
 
+from unmask.compress.quantize import quantize
 from unmask.compress.static import piece_vectors, static_vectors, weights
+from unmask.compress.variant import open_variant
+from unmask.data.examples import TextExample
 from unmask.data.ragged import pack
 from unmask.decode.embeddings import normalised
 from unmask.model.about import About
 from unmask.model.bert import Bert
-from unmask.model.folder import open_model, save_model
+from unmask.model.folder import ModelFolder, open_model, save_model
 from unmask.model.heads import BertWithHead
+from unmask.model.names import LoadReport
 
 COUNTS = {id: TEXTS[0].count("t") + id for id in range(5, TOKENIZER.size)}
 
@@ -65,6 +69,15 @@ def test_the_folder_opens_again_and_says_the_same(tmp_path: Path) -> None:
     opened = open_model(tmp_path / "static")
     assert isinstance(opened.model, BertWithHead)
     assert np.array_equal(_vectors(opened.model, TEXTS), _vectors(static, TEXTS))
+
+
+def test_the_table_can_be_rounded_to_int8(tmp_path: Path) -> None:
+    static = _static(16)
+    about = About(head="embedding", pooling="mean", normalise=True, max_length=16)
+    quantize(ModelFolder(static.bert.config, static, TOKENIZER, about, LoadReport()), tmp_path / "int8")
+    answers = open_variant(tmp_path / "int8").answers([TextExample(text) for text in TEXTS[:6]])
+    rounded = np.concatenate([answer.vectors for answer in answers])
+    assert ((rounded * _vectors(static, TEXTS[:6])).sum(1) > 0.999).all()
 
 
 @pytest.mark.slow

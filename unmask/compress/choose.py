@@ -88,7 +88,7 @@ def candidates(config: BertConfig, head: str | None, *, trim: tuple[Path, ...], 
             if width < config.width and layers <= config.layers:
                 yield replace(smallest, distil_to=size)
     if head in (None, "embedding"):
-        yield Recipe(trim=trim, distil_to=STATIC)
+        yield Recipe(trim=trim, distil_to=STATIC, form="int8")
 
 
 def _try(

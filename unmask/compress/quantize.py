@@ -144,6 +144,8 @@ def _inputs(opened: ModelFolder, rows: Sequence[Row]) -> Iterator[dict[str, Numb
         for node in graph.graph.node
         if node.op_type == "Gemm" and node.name.startswith("bert.")  # heads are small, and stay as they are
     }
+    if not sources:  # a table of static vectors: nothing but embeddings to round
+        return
     for source in dict.fromkeys(sources.values()):
         graph.graph.output.append(onnx.ValueInfoProto(name=source))
     engine = _engine(opened, graph)

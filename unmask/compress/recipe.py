@@ -26,8 +26,8 @@ from unmask.model.about import About
 from unmask.model.bert import Bert
 from unmask.model.folder import ModelFolder, save_model
 from unmask.model.heads import BertWithHead, Embedding, Pretraining
-from unmask.model.names import LoadReport
-from unmask.tasks.finetuning import PART_TOKENS, FineTuningSettings, divided, units
+from unmask.model.names import POOLED_HEADS, LoadReport
+from unmask.tasks.finetuning import PART_TOKENS, divided, units
 from unmask.tasks.task import Task, make_batch
 from unmask.text.documents import read_texts
 
@@ -201,37 +201,22 @@ def _learn_again(opened: ModelFolder, model: BertWithHead | Bert, task: Task, me
 
 def _distilled(opened: ModelFolder, size: str, means: Means) -> ModelFolder:
     """A student of the size, with the teacher's task."""
-    task = task_for(opened.about, opened.config.positions)
+    task, material = task_for(opened.about, opened.config.positions), means.material
     teacher, shape = _speaking(opened.model), parse_size(size, opened.config)
+    shape = replace(shape, pooler=shape.pooler or task.head in POOLED_HEADS)
     settings = replace(usual_settings(opened.config, shape), **means.changes)
     if not means.learns:
         student = student_of(teacher, shape, task, settings.seed)
-    elif not means.material.training:
+    elif not material.training:
         raise InputError("--distil-to without --data", wanted="texts, or examples of the task, to teach on")
     else:
-        student = _taught(teacher, opened, size, task, means, settings)
+        examples = (opened.tokenizer, material.training, material.dev)
+        said: dict[str, Any] = {"labelled": material.labelled, "on_step": means.on_step}
+        student = distil(means.work, teacher, shape, task, *examples, settings, **said)
     if opened.about.head is None:
         return _changed(opened, student.bert)
     head = "masked_words" if task.head == "masked_words" else opened.about.head
-    return _changed(opened, student, about=replace(opened.about, head=head))
-
-
-def _taught(
-    teacher: BertWithHead, opened: ModelFolder, size: str, task: Task, means: Means, settings: FineTuningSettings
-) -> BertWithHead:
-    material = means.material
-    return distil(
-        means.work,
-        teacher,
-        parse_size(size, opened.config),
-        task,
-        opened.tokenizer,
-        material.training,
-        material.dev,
-        settings,
-        labelled=material.labelled,
-        on_step=means.on_step,
-    )
+    return _changed(opened, student, about=replace(opened.about, head=head, features={}))
 
 
 def _made_static(opened: ModelFolder, material: Material) -> ModelFolder:
