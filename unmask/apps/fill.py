@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
+import numpy as np
 import torch
 
 from unmask.apps.reading import Reading, Report, read
@@ -111,7 +112,8 @@ class Filler:
     def _candidates(self, batch: Ragged, places: list[int], top: int | None) -> list[tuple[Candidate, ...]]:
         """The likeliest pieces at some places of a batch; nothing else goes through the vocabulary product."""
         with torch.inference_mode():
-            logits = self.head(self.bert(batch), torch.tensor(places, device=self.head.bias.device))  # (M, V)
+            encoded = self.bert(batch, rows=np.array(places, dtype=np.int64))
+            logits = self.head(encoded, torch.tensor(places, device=self.head.bias.device))  # (M, V)
         pieces = self.tokenizer.pieces  # some models round the vocabulary's size up: no piece, no candidate
         ids, probabilities = top_pieces(logits[:, : len(pieces)].float().cpu().numpy(), top or self.top)
         return [

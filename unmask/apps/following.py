@@ -48,7 +48,8 @@ class Following:
         whole = self.tokenizer.encode(first, second)
         read = whole if len(whole.ids) <= longest else self.tokenizer.encode(first, second, max_length=longest)
         with torch.inference_mode():
-            logits = self.head(self.bert(pack([read.ids], [read.segments])))  # (1, 2)
+            batch = pack([read.ids], [read.segments])
+            logits = self.head(self.bert(batch, rows=batch.starts))  # (1, 2)
         probability = float(logits.float().softmax(-1)[0, 0])
         return Follows("next" if probability >= 0.5 else "not_next", probability, cut=read is not whole)
 

@@ -114,8 +114,8 @@ class Scorer:
         done, total = 0, int(copies.lengths.sum())
         for run, batch, places in copies.batches(self.tokenizer.mask_id, tokens=self.batch_tokens):
             with torch.inference_mode():
-                encoded = self.bert(batch)
-                states = self.head.states(encoded.hidden[torch.from_numpy(places).to(device)])  # (M, D)
+                encoded = self.bert(batch, rows=places)
+                states = self.head.states(encoded.at(torch.from_numpy(places).to(device)))  # (M, D)
                 found[run] = _at_targets(states, encoded.words, self.head.bias, targets[run]).cpu().numpy()
             done += len(batch.ids)
             if report is not None:
