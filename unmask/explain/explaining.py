@@ -1,0 +1,69 @@
+"""Explains an answer: an opened model folder and an example in, an `Explanation` out, its faithfulness measured."""
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from unmask.errors import InputError
+from unmask.explain.attribution import Attribution
+from unmask.explain.erasure import ORDERS, leave_one_out, shapley
+from unmask.explain.explanation import Explanation
+from unmask.explain.faithfulness import RANDOM_ORDERS, faithfulness
+from unmask.explain.gradients import STEPS, gradient_times_input, integrated_gradients
+from unmask.explain.rollout import attention_rollout
+from unmask.explain.subject import Subject
+from unmask.explain.subjects import subject_of
+from unmask.model.folder import ModelFolder
+
+
+def explain(
+    opened: ModelFolder,
+    example: Any,
+    *,
+    method: str = "ig",
+    target: str | None = None,
+    steps: int | None = None,
+    chinese_words: bool = False,
+    orders: int = RANDOM_ORDERS,
+    seed: int = 0,
+) -> Explanation:
+    """Which words decided, and how true that is.
+
+    `example` is a text, a pair of texts as a tuple, or an example of the model's task; without a `target` the model's
+    own answer is explained. `steps` are those of integrated gradients, or the sampled orders of Shapley values;
+    `orders` the random orders that the explanation is held against.
+    """
+    subject = subject_of(opened, example, target=target, chinese_words=chinese_words)
+    return explained(subject, method=method, steps=steps, orders=orders, seed=seed)
+
+
+def explained(
+    subject: Subject, *, method: str = "ig", steps: int | None = None, orders: int = RANDOM_ORDERS, seed: int = 0
+) -> Explanation:
+    """The same of a subject."""
+    if method not in METHODS:
+        raise InputError(f"method {method!r}", wanted=", ".join(METHODS), do="choose one with --method")
+    found = METHODS[method](subject, steps, seed)
+    everything = np.ones((1, len(subject.reading.words)), bool)
+    return Explanation(
+        label=subject.target.label,
+        score=float(subject.scores(everything)[0]),
+        probability=float(subject.probabilities(everything)[0]),
+        method=method,
+        texts=subject.reading.texts,
+        words=subject.reading.words,
+        scores=tuple(found.scores.tolist()),
+        faithfulness=faithfulness(subject, found.scores, orders=orders, seed=seed),
+        completeness_error=found.completeness_error,
+        standard_errors=None if found.standard_errors is None else tuple(found.standard_errors.tolist()),
+    )
+
+
+METHODS: dict[str, Callable[[Subject, int | None, int], Attribution]] = {
+    "ig": lambda subject, steps, _: integrated_gradients(subject, steps=STEPS if steps is None else steps),
+    "gradient": lambda subject, *_: gradient_times_input(subject),
+    "erasure": lambda subject, *_: leave_one_out(subject),
+    "shapley": lambda subject, steps, seed: shapley(subject, orders=ORDERS if steps is None else steps, seed=seed),
+    "attention": lambda subject, *_: attention_rollout(subject),
+}
