@@ -27,7 +27,7 @@ from unmask.text.tokenizer import Tokenizer
 from unmask.training.distributed import ALONE, Processes, wrap
 from unmask.training.loop import Part, Step, train
 from unmask.training.optim import make_optimiser
-from unmask.training.pace import Pace
+from unmask.training.pace import Pace, passes_check, recent_step
 from unmask.training.run import Figures, Run
 from unmask.training.scaling import LossScale
 from unmask.training.schedule import Schedule
@@ -35,6 +35,7 @@ from unmask.training.schedule import Schedule
 HELD_OUT_ROWS = 128  # sequences that every held-out figure is taken on
 EVALUATIONS = 20  # how often during a run
 FEWEST_BETWEEN = 25  # steps between evaluations, so that they take a small share of a short run too
+LATELY = 0.1  # share of the time whose steps say how fast they are now
 SMALLEST_PLAN = 100  # steps below which a budget is refused
 LARGEST_PART = 1 << 15  # pieces at once beyond which products gain nothing
 FINE_TUNING_DROPOUT = 0.1  # what a model pretrained without dropout is saved with, as fine-tuning wants some
@@ -293,9 +294,11 @@ class Pretraining:
             world=self.processes.world,
             scale=self.run.scale,
         )
+        before = self.run.spent
         for step, held_out in self.run.follow(taken, evaluate=self._examine, stop=stop):
-            if deadline is not None and self.pace.is_check(step.number):
+            if deadline is not None and self._is_check(step.number, before / deadline, self.run.spent / deadline):
                 self._keep_to_the_clock(step.number, deadline, ending)
+            before = self.run.spent
             yield Standing(step, held_out, self.pace, self.run.lately)
 
     def _numbers(self) -> Iterator[int]:
@@ -304,11 +307,15 @@ class Pretraining:
             yield number
             number += 1
 
+    def _is_check(self, step: int, before: float, after: float) -> bool:
+        """Whether the speed is measured again: by the schedule, and by the clock, in case the machine became slower."""
+        return self.processes.agree(self.pace.is_check(step) or passes_check(before, after))
+
     def _keep_to_the_clock(self, step: int, deadline: float, ending: float) -> None:
         """Plans the rest anew from the speed so far, the latest steps counting most."""
         if self.run.writes:
-            recent = [event["seconds"] for event in self.run.speed.events()][-max(10, step // 4) :]
-            remaining = int((deadline - self.run.spent) / float(np.mean(recent)) - ending)
+            each = recent_step([event["seconds"] for event in self.run.speed.events()], within=deadline * LATELY)
+            remaining = round((deadline - self.run.spent) / each - ending)
             self.pace = self.pace.again(step, remaining)
             self.pace.save(self.pace_path)
         self.pace = self.processes.agree(self.pace)

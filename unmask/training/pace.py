@@ -6,13 +6,16 @@ they end when the time does, whatever the machine does in between. It is saved, 
 
 import json
 from bisect import bisect_right
+from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import accumulate
 from pathlib import Path
 
 from unmask.files import write_text
 
-# shares of the schedule after which the speed is measured again
+# shares of the schedule, and of the time, after which the speed is measured again
 CHECKED_AT = (0.02, 0.1, 0.25, 0.5, 0.75, 0.9, 0.97, 0.99)
+FEWEST_RECENT = 10  # steps that a speed is taken from
 
 
 @dataclass(frozen=True)
@@ -53,12 +56,12 @@ class Pace:
 
     def is_check(self, step: int) -> bool:
         """Whether the speed is to be measured again after this step: the first one beyond each checking point."""
-        return any(self.share(step - 1) < point <= self.share(step) for point in CHECKED_AT)
+        return passes_check(self.share(step - 1), self.share(step))
 
     def again(self, step: int, remaining: int) -> "Pace":
-        """The same up to `step`; what is left of the schedule is spread over the remaining steps."""
+        """The same up to `step`; what is left of the schedule is spread over the remaining steps, if there are any."""
         kept = tuple(knot for knot in self.knots if knot[0] < step)
-        return Pace((*kept, (step, self.scheduled(step)), (step + max(1, remaining), float(self.schedule_steps))))
+        return Pace((*kept, (step, self.scheduled(step)), (step + max(0, remaining), float(self.schedule_steps))))
 
     def save(self, path: Path) -> None:
         """Writes the pace for a later sitting."""
@@ -69,3 +72,23 @@ class Pace:
         """Reads the pace of an earlier sitting."""
         knots = json.loads(path.read_text(encoding="utf-8"))["knots"]
         return cls(tuple((int(step), float(scheduled)) for step, scheduled in knots))
+
+
+def passes_check(before: float, after: float) -> bool:
+    """Whether a checking point lies between two shares.
+
+    >>> passes_check(0.2, 0.24), passes_check(0.24, 0.25)
+    (False, True)
+    """
+    return any(before < point <= after for point in CHECKED_AT)
+
+
+def recent_step(seconds: Sequence[float], *, within: float) -> float:
+    """How long a step takes now: the mean of the last ones, as many as took `within` seconds together, ten at least.
+
+    >>> recent_step([1.0] * 20 + [3.0] * 20, within=45.0)
+    3.0
+    """
+    last = list(accumulate(reversed(seconds)))
+    count = max(FEWEST_RECENT, bisect_right(last, within))
+    return last[min(count, len(last)) - 1] / min(count, len(last))
