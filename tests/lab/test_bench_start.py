@@ -26,7 +26,7 @@ def test_without_a_rival_there_is_no_ratio() -> None:
 
 def test_the_folder_made_for_it_fills_the_text(tmp_path: Path) -> None:
     make_folder(tmp_path / "tiny", "tiny")
-    (mask,) = load(tmp_path / "tiny")(TEXT).masks  # type: ignore[union-attr, call-arg]
+    (mask,) = load(tmp_path / "tiny")(TEXT).masks
     assert (TEXT[mask.start : mask.end], len(mask.candidates)) == ("[MASK]", 5)
 
 

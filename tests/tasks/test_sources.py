@@ -13,6 +13,7 @@ from unmask.model.about import About
 from unmask.model.bert import Bert
 from unmask.model.config import BertConfig
 from unmask.model.folder import open_model, save_model
+from unmask.tasks import answering, report_answers
 from unmask.tasks.answering import Answering
 from unmask.tasks.asked import asked
 from unmask.tasks.finetuning_run import FineTuningRun, Outcome, Request
@@ -130,3 +131,7 @@ def test_answers_of_both_languages_are_scored_each_by_its_own_rules() -> None:
     given = [Answered(text, 0, 1, 1.0, 0.0, (Span(text, 0, 1, 1.0),), 1.0) for text in ("the Ann", "王子")]
     scores = Answering().scores(questions, given)
     assert scores == pytest.approx({"exact_match": 0.0, "f1": (2 / 3 + 0.8) / 2})
+
+
+def test_the_report_scores_answers_by_every_measure_that_the_task_has() -> None:
+    assert report_answers.SCORERS.keys() == answering.SCORERS.keys()

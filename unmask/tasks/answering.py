@@ -17,10 +17,9 @@ from unmask.data.rows import Row
 from unmask.decode.spans import Answered, Window, answered
 from unmask.errors import InputError
 from unmask.model.about import About
-from unmask.tasks.cmrc_metrics import cmrc_scores
+from unmask.tasks.cmrc_metrics import cmrc_scores, scores_by_language
 from unmask.tasks.question_metrics import (
     Answers,
-    AnswerScores,
     find_best_threshold,
     squad1_scores,
     squad2_report,
@@ -197,14 +196,6 @@ def _squad2(expected: Answers, answers: Sequence[Answered], thresholds: Mapping[
     return squad2_report(expected, _best_spans(answers), doubts, threshold=threshold)
 
 
-def _both(expected: Answers, answers: Sequence[Answered], _: Mapping[str, float]) -> dict[str, float]:
-    """Chinese answers as CMRC scores them, the others as SQuAD does."""
-    given = _given(answers)
-    scorers = [cmrc_scores if any(map(HAS_CHINESE.search, texts)) else squad1_scores for texts in expected]
-    each = [score([texts], [text]) for score, texts, text in zip(scorers, expected, given, strict=True)]
-    return AnswerScores(tuple(one.exact[0] for one in each), tuple(one.f1[0] for one in each)).report()
-
-
 def _texts(examples: Sequence[QuestionExample]) -> list[list[str]]:
     return [[answer.text for answer in example.answers or ()] for example in examples]
 
@@ -221,6 +212,6 @@ def _best_spans(answers: Sequence[Answered]) -> list[str | None]:
 SCORERS: dict[str, Callable[[Answers, Sequence[Answered], Mapping[str, float]], dict[str, float]]] = {
     "squad1": lambda expected, answers, _: squad1_scores(expected, _given(answers)).report(),
     "squad2": _squad2,
-    "both": _both,
+    "both": lambda expected, answers, _: scores_by_language(expected, _given(answers)).report(),
     "cmrc": lambda expected, answers, _: cmrc_scores(expected, _given(answers)).report(),
 }

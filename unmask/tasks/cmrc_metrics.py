@@ -9,8 +9,9 @@ words in another order are not the same answer.
 import re
 from collections.abc import Sequence
 
-from unmask.tasks.question_metrics import Answers, AnswerScores, Given, best_over
+from unmask.tasks.question_metrics import Answers, AnswerScores, Given, best_over, squad1_scores
 from unmask.tasks.treebank import treebank_words
+from unmask.text.tokenizer import is_chinese
 
 # exactly these, half-width comma and full stop not among them
 PUNCTUATION = str.maketrans("", "", "-:_*^/\\~`+=，。：？！“”；’《》·、「」（）－～『』")
@@ -84,3 +85,14 @@ def cmrc_scores(expected: Answers, given: Given) -> AnswerScores:
         exact=tuple(0.0 if text is None else best_over(same_but_punctuation, answers, text) for answers, text in pairs),
         f1=tuple(0.0 if text is None else best_over(run_f1, answers, text) for answers, text in pairs),
     )
+
+
+def scores_by_language(expected: Answers, given: Given) -> AnswerScores:
+    """Each question's scores where both languages are asked: Chinese answers by CMRC 2018, the others by SQuAD 1.1.
+
+    >>> scores_by_language([["小王子"], ["the moon"]], ["王子", "moon"])
+    AnswerScores(exact=(0.0, 1.0), f1=(0.8, 1.0))
+    """
+    scorers = [cmrc_scores if any(map(is_chinese, "".join(answers))) else squad1_scores for answers in expected]
+    each = [score([answers], [text]) for score, answers, text in zip(scorers, expected, given, strict=True)]
+    return AnswerScores(tuple(one.exact[0] for one in each), tuple(one.f1[0] for one in each))

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 from unmask.data.examples import QuestionExample
 from unmask.decode.spans import Answered
 from unmask.tasks.answering import Answering, usual_metrics
-from unmask.tasks.cmrc_metrics import cmrc_scores
+from unmask.tasks.cmrc_metrics import cmrc_scores, scores_by_language
 from unmask.tasks.question_metrics import squad1_scores, squad2_scores
 from unmask.tasks.report_classes import WORST
 from unmask.tasks.report_parts import Cell, Findings, Mark, Table, shortened
@@ -27,7 +27,7 @@ QUESTION_KINDS = {  # the first that fits
     "which": r"\bwhich\b|哪",
     "what": r"\bwhat\b|什么|何",
 }
-SCORERS = {"squad1": squad1_scores, "squad2": squad2_scores, "cmrc": cmrc_scores}
+SCORERS = {"squad1": squad1_scores, "squad2": squad2_scores, "cmrc": cmrc_scores, "both": scores_by_language}
 AROUND = 60  # characters of the context that are shown on both sides
 GROUPS = 4  # of contexts by length, of equal size
 

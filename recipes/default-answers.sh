@@ -1,0 +1,19 @@
+#!/bin/sh
+# default:answers: answers that stand in a text, English and Chinese, on the default model, whose lower part it shares.
+# From the project's root: recipes/default-answers.sh [DATA [WORK]].
+set -eu
+data=${1:-../shared/data} work=${2:-work/default-answers}
+unmask=${UNMASK:-.venv/bin/unmask} embedded=${EMBEDDED:-unmask/embedded} model=${MODEL:-default}
+
+# A share of SQuAD, so that the 10,000 Chinese questions are not drowned by its 87,000.
+"$unmask" finetune answer -m "$model" -o "$work" \
+    --train squad1="$data/squad" --train cmrc2018="$data/cmrc2018" --most "${MOST:-20000}" \
+    --dev squad1="$data/squad" --dev cmrc2018="$data/cmrc2018/trial.json" \
+    --length 384 --freeze "${FREEZE:-2}" --epochs "${EPOCHS:-3}" --lr "${LR:-1e-4}"
+"$unmask" convert "$work" -o "$embedded/answers" --base "$model" --dtype float16 --checksums
+cat >> "$embedded/answers/README.md" <<'CARD'
+
+## Data
+
+SQuAD 1.1 and CMRC 2018, both CC BY-SA 4.0.
+CARD

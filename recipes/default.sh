@@ -1,0 +1,21 @@
+#!/bin/sh
+# The default model: vocabulary, store, pretraining in English and Chinese, and the folder embedded in the package.
+# From the project's root: recipes/default.sh [DATA [WORK [BUDGET]]]. Called again it goes on where it was interrupted.
+set -eu
+data=${1:-../shared/data} work=${2:-work/default} budget=${3:-8h}
+unmask=${UNMASK:-.venv/bin/unmask} embedded=${EMBEDDED:-unmask/embedded}
+mkdir -p "$work"
+
+[ -f "$work/vocab.txt" ] || "$unmask" vocab learn "$data/pretrain_en" "$data/pretrain_zh" \
+    -o "$work/vocab.txt" --size "${PIECES:-20000}"
+[ -d "$work/store" ] || "$unmask" prepare "$data/pretrain_en" "$data/pretrain_zh" \
+    -o "$work/store" --vocab "$work/vocab.txt" --drop-duplicates
+"$unmask" pretrain "$work/store" -o "$work/run" --size "${SIZE:-mini}" --budget "$budget" \
+    --length 128,512 --phases 90,10 --mask-unit word --words jieba --held-out 0.01
+"$unmask" convert "$work/run" -o "$embedded/default" --dtype float16 --checksums
+cat >> "$embedded/default/README.md" <<'CARD'
+
+## Data
+
+Learned from texts of Wikipedia (CC BY-SA) and from novels and classics in the public domain, English and Chinese.
+CARD
