@@ -99,6 +99,22 @@ def test_trimming_keeps_every_answer_bit_for_bit_and_unlabelled_text_is_enough(f
 
 
 @pytest.mark.usefixtures("quick")
+def test_a_student_of_plain_text_is_scored_by_labels_where_dev_has_them(folder: Path, tmp_path: Path) -> None:
+    asked = _asked(folder, tmp_path / "small", Recipe(distil_to="1x32"), data=folder / "texts.txt")
+    made = compress(asked)
+    assert (made.metric, made.score_before) == ("accuracy", 1.0)
+    assert made.score_after is not None
+    assert made.score_after > 0.95
+
+
+@pytest.mark.usefixtures("quick")
+def test_heads_are_weighed_by_their_weights_where_only_dev_is_given(folder: Path, tmp_path: Path) -> None:
+    made = compress(_asked(folder, tmp_path / "small", Recipe(heads=0.75), data=None, force=True))
+    assert made.metric == "accuracy"
+    assert sum(map(len, open_model(tmp_path / "small").config.pruned_heads)) == 3
+
+
+@pytest.mark.usefixtures("quick")
 def test_a_model_that_loses_too_much_is_not_written_unless_forced(folder: Path, tmp_path: Path) -> None:
     lossy = _asked(folder, tmp_path / "small", Recipe(distil_to="1x4"), changes={"epochs": 0.1, "learning_rate": 1e-6})
     with pytest.raises(InputError, match="loses"):

@@ -136,7 +136,9 @@ def test_a_student_of_another_width_learns_what_its_teacher_knows(
 ) -> None:
     examples = EXAMPLES if labelled else UNLABELLED
     settings = replace(FRESH, epochs=10, learning_rate=5e-3, batch_size=16)
-    student = distil(tmp_path / "work", teacher, SMALL, TASK, TOKENIZER, examples, (), settings, labelled=labelled)
+    student = distil(
+        tmp_path / "work", teacher, SMALL, TASK, TOKENIZER, examples, (), settings, labelled=labelled, scored=labelled
+    )
     assert student.bert.config == SMALL
     assert score(TASK, student, EXAMPLES, TASK.rows(EXAMPLES, TOKENIZER))["accuracy"] > 0.95
     assert not (tmp_path / "work").exists()
@@ -176,6 +178,7 @@ def test_an_encoder_and_its_masked_words_are_learned_from_plain_text(tmp_path: P
             UNLABELLED,
             settings,
             labelled=False,
+            scored=False,
             on_step=lambda standing, _, heard=heard: heard.append(standing.step.losses["outputs"]),
         )
         assert np.mean(heard[-4:]) < 0.5 * heard[0]
@@ -195,6 +198,7 @@ def test_an_interrupted_distillation_ends_with_the_same_student(teacher: BertWit
         training=UNLABELLED,
         dev=(),
         settings=settings,
+        scored=False,
     )
     whole = teach(tmp_path / "whole", labelled=False)
 

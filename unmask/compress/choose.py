@@ -28,10 +28,10 @@ class Target:
     bytes: int | None = None
     speedup: float | None = None
 
-    def is_met(self, size: int, speedup: float) -> bool:
+    def is_met(self, size: int, speedup: float | None) -> bool:
         """Whether a variant is small and fast enough."""
         small = self.bytes is None or size <= self.bytes
-        return small and (self.speedup is None or speedup >= self.speedup)
+        return small and (self.speedup is None or (speedup or 0.0) >= self.speedup)
 
 
 @dataclass(frozen=True)
@@ -40,10 +40,11 @@ class Tried:
 
     recipe: Recipe
     bytes: int
-    speedup: float
+    speedup: float | None = None  # not measured where only the size counts, or is too large already
 
     def __str__(self) -> str:
-        return f"{self.recipe.name}: {self.bytes / 1e6:.1f} MB, {self.speedup:.1f}x"
+        faster = "" if self.speedup is None else f", {self.speedup:.1f} times as fast"
+        return f"{self.recipe.name}: {self.bytes / 1e6:.1f} MB{faster}"
 
 
 def choose(
@@ -62,7 +63,7 @@ def choose(
         means.note(str(tried[-1]))
         if target.is_met(tried[-1].bytes, tried[-1].speedup):
             return recipe, tried
-    least = min(tried, key=lambda one: one.bytes) if target.bytes else max(tried, key=lambda one: one.speedup)
+    least = min(tried, key=lambda one: one.bytes) if target.bytes else max(tried, key=lambda one: one.speedup or 0.0)
     more = "" if teaches else "; with --data smaller students could be taught"
     raise InputError(
         f"a target that nothing reaches: the nearest is {least}{more}", wanted="a larger size or a smaller speedup"
@@ -102,6 +103,6 @@ def _try(
         write(recipe, carry_out(recipe, opened, unlearned), folder, force=True)
         size = total_bytes(folder)
         if target.speedup is None or (target.bytes is not None and size > target.bytes):
-            return Tried(recipe, size, float("nan"))
+            return Tried(recipe, size)
         rates = [[time_folder(one, examples).rate for one in (source, folder)] for _ in range(2)]
         return Tried(recipe, size, max(after for _, after in rates) / max(before for before, _ in rates))

@@ -105,7 +105,7 @@ def _write(
     if not material.dev:
         write(recipe, with_provenance(made, request.model, recipe, {}), request.folder, force=request.force)
         return {}
-    ask = partial(score, examples=material.dev, labelled=material.labelled, beside=of_model(opened))
+    ask = partial(score, examples=material.dev, labelled=material.scored, beside=of_model(opened))
     before, learned = ask(of_model(opened)), ask(of_model(made))
     lost = before[1] - learned[1]
     if lost > MOST_LOST and not request.force:
@@ -115,7 +115,7 @@ def _write(
             do="compress less, give more --data or --epochs, or take the loss with --force",
         )
     told = {learned[0]: learned[1]} if recipe.form == "model" else {}
-    examples = material.dev if material.labelled else ()
+    examples = material.dev if material.scored else ()
     whole = with_provenance(made, request.model, recipe, told)
     write(recipe, whole, request.folder, examples=examples, force=request.force)
     return {"before": before, "after": ask(open_variant(request.folder))}

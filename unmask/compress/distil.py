@@ -48,7 +48,7 @@ class Distilled(Task):
 
     inner: Task
     teaching: Teaching = Teaching()
-    labelled: bool = True  # the examples have labels, and are scored by them
+    labelled: bool = True  # the training examples have labels
     expected: tuple[Floats, ...] = ()  # what the teacher says of the dev rows, where there are no labels to score by
 
     @classmethod
@@ -72,7 +72,7 @@ class Distilled(Task):
 
     @property
     def metric(self) -> str:
-        return self.inner.metric if self.labelled else "agreement"
+        return "agreement" if self.expected else self.inner.metric
 
     def rows(self, examples: Sequence[Any], tokenizer: Tokenizer) -> list[Row]:
         rows = self.inner.rows(examples, tokenizer)
@@ -95,12 +95,12 @@ class Distilled(Task):
         return self.labelled and self.teaching.labels > 0
 
     def answers(self, examples: Sequence[Any], rows: Sequence[Row], outputs: Sequence[Floats]) -> list[Any]:
-        return self.inner.answers(examples, rows, outputs) if self.labelled else list(outputs)
+        return list(outputs) if self.expected else self.inner.answers(examples, rows, outputs)
 
     def scores(self, examples: Sequence[Any], answers: Sequence[Any]) -> dict[str, float]:
-        if self.labelled:
-            return self.inner.scores(examples, answers)
-        return {"agreement": agreement(answers, self.expected, self.head)}
+        if self.expected:
+            return {"agreement": agreement(answers, self.expected, self.head)}
+        return self.inner.scores(examples, answers)
 
 
 class Distilling(nn.Module):

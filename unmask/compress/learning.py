@@ -61,14 +61,15 @@ def teach(
     settings: FineTuningSettings,
     *,
     labelled: bool,
+    scored: bool,
     teaching: Teaching = ALL_LESSONS,
     on_step: OnStep = lambda *_: None,
 ) -> None:
-    """Trains a student in place by its teacher, on examples with labels or without."""
+    """Trains a student in place by its teacher; examples and dev examples (`scored`) may have labels or none."""
     wrapped = Distilled(task, teaching, labelled)
     if task.head == "masked_words":
         dev = ()  # scores of all words for all tokens would not fit into memory
-    if dev and not labelled:
+    if dev and not scored:
         wrapped = replace(wrapped, expected=tuple(outputs_of(teacher, wrapped.rows(dev, tokenizer))))
     make_learner = partial(Distilling, teacher=teacher, tokenizer=tokenizer)
     learn(folder, wrapped, student, tokenizer, training, dev, settings, make_learner=make_learner, on_step=on_step)
@@ -85,6 +86,7 @@ def distil(
     settings: FineTuningSettings | None = None,
     *,
     labelled: bool,
+    scored: bool,
     teaching: Teaching = ALL_LESSONS,
     on_step: OnStep = lambda *_: None,
 ) -> BertWithHead:
@@ -101,6 +103,7 @@ def distil(
         dev,
         settings,
         labelled=labelled,
+        scored=scored,
         teaching=teaching,
         on_step=on_step,
     )

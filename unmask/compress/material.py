@@ -42,7 +42,8 @@ class Material:
 
     training: Sequence[Any] = ()
     dev: Sequence[Any] = ()
-    labelled: bool = False
+    labelled: bool = False  # the training examples
+    scored: bool = False  # the dev examples have labels
     notes: tuple[str, ...] = ()
 
     def timed(self, task: Task) -> list[Any]:
@@ -62,16 +63,15 @@ def read_material(
     """The examples of files; a tenth is set aside to measure on where no dev file is given."""
     if data is None and dev is None:
         return Material()
-    train, labelled = _read(about, task, data, "train", columns) if data else (Reading(()), True)
+    train, labelled = _read(about, task, data, "train", columns) if data else (Reading(()), False)
     if dev is not None:
-        measured, dev_labelled = _read(about, task, dev, "dev", columns)
-        same = labelled and dev_labelled
-        return Material(train.examples, measured.examples, same, (*train.notes, *measured.notes))
+        measured, scored = _read(about, task, dev, "dev", columns)
+        return Material(train.examples, measured.examples, labelled, scored, (*train.notes, *measured.notes))
     by = [str(example.label) for example in train.examples] if labelled and isinstance(task, Classification) else None
     kept, aside = split(train.examples, DEV_SHARE, seed=seed, by=by)
     note = f"no dev file: {len(aside):,} of {len(train.examples):,} examples are set aside to measure on"
     chosen = [[train.examples[number] for number in numbers] for numbers in (kept, aside)]
-    return Material(chosen[0], chosen[1], labelled, (*train.notes, note))
+    return Material(chosen[0], chosen[1], labelled, labelled, (*train.notes, note))
 
 
 def _read(about: About, task: Task, path: Path, part: str, columns: Mapping[str, str] | None) -> tuple[Reading, bool]:

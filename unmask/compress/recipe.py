@@ -183,6 +183,7 @@ def _learn_again(opened: ModelFolder, model: BertWithHead | Bert, task: Task, me
     student = _speaking(model)
     examples = (opened.tokenizer, material.training, material.dev)
     if material.labelled:
+        examples = (*examples[:2], material.dev if material.scored else ())
         learn(means.work, task, student, *examples, settings, **said)
     else:
         teach(
@@ -193,6 +194,7 @@ def _learn_again(opened: ModelFolder, model: BertWithHead | Bert, task: Task, me
             *examples,
             replace(settings, dropout=0.0),
             labelled=False,
+            scored=material.scored,
             teaching=LIKE_BEFORE,
             **said,
         )
@@ -211,7 +213,7 @@ def _distilled(opened: ModelFolder, size: str, means: Means) -> ModelFolder:
         raise InputError("--distil-to without --data", wanted="texts, or examples of the task, to teach on")
     else:
         examples = (opened.tokenizer, material.training, material.dev)
-        said: dict[str, Any] = {"labelled": material.labelled, "on_step": means.on_step}
+        said: dict[str, Any] = {"labelled": material.labelled, "scored": material.scored, "on_step": means.on_step}
         student = distil(means.work, teacher, shape, task, *examples, settings, **said)
     if opened.about.head is None:
         return _changed(opened, student.bert)
