@@ -14,7 +14,8 @@ from starlette.testclient import TestClient
 from unmask.apps.fill import Filler
 from unmask.apps.predict import Predictor
 from unmask.model.folder import open_model
-from unmask.serve.api import LONGEST, MOST_TEXTS
+from unmask.serve.api import LONGEST, MOST_MASKS, MOST_TEXTS, Fill
+from unmask.serve.batcher import LARGEST
 
 TEXT = "they had hoped for the quick brown fox"
 
@@ -195,6 +196,11 @@ def test_no_body_whatever_is_a_fault_of_the_server(client: TestClient, name: str
     response = client.post(f"/v1/{name}", content=content, headers={"Content-Type": "application/json"})
     assert response.status_code in (200, 400, 404, 422), response.text
     assert response.status_code == 200 or response.json()["error"]["message"]
+
+
+def test_a_text_full_of_masks_is_a_batch_of_its_own() -> None:
+    question = Fill(text="[MASK] " * MOST_MASKS).questions()[0]
+    assert question.weight > LARGEST > 40 * Fill(text="the [MASK]").questions()[0].weight
 
 
 def test_the_description_has_examples_that_are_answered(client: TestClient) -> None:

@@ -12,7 +12,7 @@ from starlette.types import Message, Receive, Scope, Send
 from unmask.serve.batcher import Closed, DeadlinePassed, QueueFull
 from unmask.serve.faults import trouble_of
 from unmask.serve.figures import Figures
-from unmask.serve.gate import Gate, Rules
+from unmask.serve.gate import PER_REQUEST, Gate, Rules
 
 SECRET = "the user's own words"
 
@@ -110,6 +110,12 @@ def test_the_work_of_a_client_that_leaves_is_stopped() -> None:
 
     visit = Visit(slow)((0, b"ab"), leaves=3)
     assert (ends, visit.sent, visit.lines[-1]["status"]) == (["stopped"], [], 499)
+
+
+def test_all_requests_together_take_no_more_memory_than_allowed_and_give_it_back() -> None:
+    visit = Visit(echo, Rules(held=PER_REQUEST + 10))((0, b"a" * 6), (0, b"b" * 6))
+    assert (visit.status, "at once" in visit.words) == (429, True)
+    assert visit.gate.free == PER_REQUEST + 10
 
 
 TOKENS = {

@@ -23,6 +23,7 @@ LONGEST = 100_000  # characters of a text
 MOST_CHARACTERS = 1_000_000  # in a request
 MOST_MASKS = 64  # in a text: each takes as much memory as the vocabulary is long
 MOST_CANDIDATES = 100
+MASK_WEIGHT = 256  # what a mask costs beside its characters: scores of the whole vocabulary
 
 Text = Annotated[str, Field(max_length=LONGEST)]
 Texts = Annotated[list[Text], Field(min_length=1, max_length=MOST_TEXTS)]
@@ -270,8 +271,10 @@ def _vector(number: int, outcome: Any) -> Vector:
 
 
 def _question(ask: str, example: Any) -> Question:
-    """A question that weighs as much as there is to read."""
-    return Question(ask, example, OVERHEAD + sum(len(text) for text in _texts(vars(example).values())))
+    """A question that weighs as much as there is to read and to fill."""
+    texts = [*_texts(vars(example).values())]
+    masks = sum(text.count("[MASK]") for text in texts) if ask == Fill.ask else 0
+    return Question(ask, example, OVERHEAD + sum(map(len, texts)) + MASK_WEIGHT * masks)
 
 
 def _texts(values: Iterable[Any]) -> Iterable[str]:

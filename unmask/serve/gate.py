@@ -24,6 +24,8 @@ Log = Callable[..., None]  # an event's fields
 
 LARGEST_BODY = 8_388_608  # bytes
 BODY_SECONDS = 20.0  # in which a body must have arrived
+HELD = 134_217_728  # bytes that all requests together may take
+PER_REQUEST = 65_536  # bytes that a request takes beside its body
 THROWN_AWAY = 67_108_864  # bytes of a too large body that are read before it is refused, so that clients see the answer
 GUARDED = ("/v1/", "/metrics")  # what needs a token, where there is one
 GONE = 499  # in the log: the client went away before the answer
@@ -36,6 +38,7 @@ class Rules:
     token: str | None = None
     largest_body: int = LARGEST_BODY
     body_seconds: float = BODY_SECONDS
+    held: int = HELD  # bytes of all requests that are open
 
 
 class _Refused(Exception):
@@ -52,6 +55,7 @@ class Gate:
 
     def __init__(self, app: ASGIApp, *, rules: Rules, figures: Figures, log: Log) -> None:
         self.app, self.rules, self.figures, self.log = app, rules, figures, log
+        self.free = rules.held  # bytes
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] != "http":
@@ -60,9 +64,10 @@ class Gate:
         started = time.monotonic()
         scope["state"] = told = scope.get("state", {})
         answer = _Answer(send)
+        held = _Held(self)
         self.figures.open.inc()
         try:
-            await self._let_in(scope, receive, answer)
+            await self._let_in(scope, receive, answer, held)
         except _Gone:
             answer.status = GONE
         except Exception as error:
@@ -73,21 +78,23 @@ class Gate:
             if not answer.status:
                 await _response(trouble)(scope, receive, answer)
         finally:
+            held.give_back()
             self.figures.open.dec()
             self._note(scope, told, answer.status or GONE, time.monotonic() - started)
 
-    async def _let_in(self, scope: Scope, receive: Receive, answer: "_Answer") -> None:
+    async def _let_in(self, scope: Scope, receive: Receive, answer: "_Answer", held: "_Held") -> None:
+        held.take(PER_REQUEST)
         headers = {name.lower(): value for name, value in scope["headers"]}
         if self.rules.token is not None and scope["path"].startswith(GUARDED) and scope["method"] != "OPTIONS":
             check_token(headers.get(b"authorization", b""), self.rules.token)
-        body = await self._body(headers, receive)
+        body = await self._body(headers, receive, held)
         await _unless_gone(self.app, scope, body, receive, answer)
 
-    async def _body(self, headers: dict[bytes, bytes], receive: Receive) -> bytes:
+    async def _body(self, headers: dict[bytes, bytes], receive: Receive, held: "_Held") -> bytes:
         """The whole body; one that is too large or too slow is refused."""
         try:
             async with asyncio.timeout(self.rules.body_seconds):
-                return await _read(receive, self.rules.largest_body, headers.get(b"content-length", b""))
+                return await _read(receive, self.rules.largest_body, headers.get(b"content-length", b""), held)
         except TimeoutError:
             words = f"the body did not arrive within {self.rules.body_seconds:g} s"
             raise _Refused(Trouble(408, words, headers={"Connection": "close"})) from None
@@ -98,6 +105,26 @@ class Gate:
         self.figures.answered(path, status, seconds, told.get("count", 0))
         fields = {name: told[name] for name in ("model", "count") if name in told}
         self.log("request", method=_method(scope), path=path, status=status, ms=round(1000 * seconds, 1), **fields)
+
+
+class _Held:
+    """What one request takes of the memory that all requests share."""
+
+    def __init__(self, shared: Gate) -> None:
+        self._shared, self._taken = shared, 0
+
+    def take(self, count: int) -> None:
+        """Some more bytes, if there are any left."""
+        self._shared.free -= count
+        self._taken += count
+        if self._shared.free < 0:
+            words = "too much is being asked at once; try again in a moment"
+            raise _Refused(Trouble(429, words, code="busy", headers={"Retry-After": "1", "Connection": "close"}))
+
+    def give_back(self) -> None:
+        """All of it, when the request is done."""
+        self._shared.free += self._taken
+        self._taken = 0
 
 
 class _Answer:
@@ -129,7 +156,7 @@ def write_log(event: str, **fields: Any) -> None:
     print(json.dumps({"time": stamp, "event": event, **fields}, ensure_ascii=False), file=sys.stderr, flush=True)
 
 
-async def _read(receive: Receive, largest: int, declared: bytes) -> bytes:
+async def _read(receive: Receive, largest: int, declared: bytes, held: "_Held") -> bytes:
     parts: list[bytes] = []
     size, more = 0, True
     if declared.isdigit() and int(declared) > THROWN_AWAY:
@@ -142,6 +169,7 @@ async def _read(receive: Receive, largest: int, declared: bytes) -> bytes:
         more = message.get("more_body", False)
         size += len(part)
         if size <= largest:
+            held.take(len(part))
             parts.append(part)
         else:
             parts.clear()
