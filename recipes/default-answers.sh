@@ -2,7 +2,7 @@
 # default:answers: answers that stand in a text, English and Chinese, on the default model, whose lower part it shares.
 # From the project's root: recipes/default-answers.sh [DATA [WORK]].
 set -eu
-data=${1:-../shared/data} work=${2:-work/default-answers}
+data=${1:-../shared/data} work=${2:-runs/default-answers}
 unmask=${UNMASK:-.venv/bin/unmask} embedded=${EMBEDDED:-unmask/embedded} model=${MODEL:-default}
 
 # A share of SQuAD, so that the 10,000 Chinese questions are not drowned by its 87,000.

@@ -3,7 +3,7 @@
 # model, whose lower part it shares.
 # From the project's root: recipes/default-entities.sh [DATA [WORK]].
 set -eu
-data=${1:-../shared/data} work=${2:-work/default-entities}
+data=${1:-../shared/data} work=${2:-runs/default-entities}
 unmask=${UNMASK:-.venv/bin/unmask} embedded=${EMBEDDED:-unmask/embedded} model=${MODEL:-default}
 
 # MSRA has no type MISC. In Chinese the model will not find it; in English it would miss it if it were taken out.

@@ -2,7 +2,7 @@
 # default:sentiment: positive or negative, English and Chinese, on the default model, whose lower part it shares.
 # From the project's root: recipes/default-sentiment.sh [DATA [WORK]].
 set -eu
-data=${1:-../shared/data} work=${2:-work/default-sentiment}
+data=${1:-../shared/data} work=${2:-runs/default-sentiment}
 unmask=${UNMASK:-.venv/bin/unmask} embedded=${EMBEDDED:-unmask/embedded} model=${MODEL:-default}
 
 "$unmask" finetune classify -m "$model" -o "$work" \

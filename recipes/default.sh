@@ -2,7 +2,7 @@
 # The default model: vocabulary, store, pretraining in English and Chinese, and the folder embedded in the package.
 # From the project's root: recipes/default.sh [DATA [WORK [BUDGET]]]. Called again it goes on where it was interrupted.
 set -eu
-data=${1:-../shared/data} work=${2:-work/default} budget=${3:-8h}
+data=${1:-../shared/data} work=${2:-runs/default} budget=${3:-8h}
 unmask=${UNMASK:-.venv/bin/unmask} embedded=${EMBEDDED:-unmask/embedded}
 mkdir -p "$work"
 

@@ -60,6 +60,13 @@ def test_fine_tuned_folders_answer_texts(tmp_path: Path, model: BertWithHead, to
     assert len(load(save(tmp_path / "tokens", model, tokenizer, "tokens"))("the cat sat.").tags) == 4
 
 
+def test_an_exported_reader_is_asked_as_its_model_is(tmp_path: Path, model: BertWithHead, tokenizer: Tokenizer) -> None:
+    folder = save(tmp_path / "span", model, tokenizer, "span")
+    export(open_model(folder), tmp_path / "serving")
+    given = ("who sat?", "the cat sat.")
+    assert load(tmp_path / "serving")(*given).answer == load(folder)(*given).answer
+
+
 def test_a_serving_folder_needs_no_torch(tmp_path: Path, model: BertWithHead, tokenizer: Tokenizer) -> None:
     folder = save(tmp_path / "classes", model, tokenizer, "classes")
     export(open_model(folder), tmp_path / "serving")

@@ -6,6 +6,7 @@ Rows are made and answers are read by the same code for both.
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import partial
 from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
@@ -26,7 +27,9 @@ from unmask.tasks.task import Floats, Task
 from unmask.text.tokenizer import Tokenizer
 
 if TYPE_CHECKING:
+    from unmask.model.bert import Bert
     from unmask.model.folder import ModelFolder
+    from unmask.model.heads import BertWithHead
 
 BLOCK = 4096  # examples in memory at once: enough to find many of like length among them
 
@@ -35,6 +38,31 @@ class Outputs(Protocol):
     """What an engine does: the head's numbers for each row, in the rows' order."""
 
     def __call__(self, rows: Sequence[Row], *, report: Report = ...) -> list[Floats]: ...
+
+
+def open_any(
+    name: Path | str, *, device: str = "cpu", head: str | None = None, threads: int | None = None
+) -> "ServingFolder | ModelFolder":
+    """A serving folder for onnxruntime, any other model for torch; there `head` may ask for another than its own."""
+    folder = find_model(name)
+    if not is_serving_folder(folder):
+        from unmask.model.folder import open_model
+
+        return open_model(name, device=device, head=head)
+    if device != "cpu":
+        raise InputError(f"device {device!r} for {name}, a serving folder", wanted="cpu", do="name a model folder")
+    return open_serving(folder, threads=threads)
+
+
+def outputs_and_positions(model: "Bert | BertWithHead | ServingFolder") -> tuple[Outputs, int]:
+    """What gives a model's outputs for rows, and the most pieces that a row may have."""
+    if isinstance(model, ServingFolder):
+        return model.engine.outputs, model.config.positions
+    from unmask.model.heads import BertWithHead
+    from unmask.model.outputs import outputs_of
+
+    assert isinstance(model, BertWithHead)
+    return partial(outputs_of, model), model.bert.config.positions
 
 
 @dataclass(frozen=True)
@@ -50,26 +78,17 @@ class Predictor:
     @classmethod
     def open(cls, name: Path | str, *, device: str = "cpu", threads: int | None = None) -> "Predictor":
         """The predictor of a folder, with the fastest engine that it has."""
-        folder = find_model(name)
-        if not is_serving_folder(folder):
-            from unmask.model.folder import open_model
-
-            return cls.of_model(open_model(name, device=device), str(name))
-        if device != "cpu":
-            raise InputError(f"device {device!r} for {name}, a serving folder", wanted="cpu", do="name a model folder")
-        return cls.of_serving(open_serving(folder, threads=threads), str(name))
+        opened = open_any(name, device=device, threads=threads)
+        if isinstance(opened, ServingFolder):
+            return cls.of_serving(opened, str(name))
+        return cls.of_model(opened, str(name))
 
     @classmethod
     def of_model(cls, opened: "ModelFolder", name: str = "the model") -> "Predictor":
         """The predictor of a model that is open in torch."""
-        from functools import partial
-
-        from unmask.model.heads import BertWithHead
-        from unmask.model.outputs import outputs_of
-
         task = task_of(opened.about, opened.config.positions, name)
-        assert isinstance(opened.model, BertWithHead)
-        return cls(task, opened.tokenizer, opened.about, partial(outputs_of, opened.model), "torch")
+        outputs, _ = outputs_and_positions(opened.model)
+        return cls(task, opened.tokenizer, opened.about, outputs, "torch")
 
     @classmethod
     def of_serving(cls, opened: ServingFolder, name: str = "the model") -> "Predictor":
@@ -82,8 +101,10 @@ class Predictor:
         """The preset or kind of task that the folder was made for; it says how files are read."""
         return asked(self.about.task if self.about.task in PRESETS else self.task.kind)
 
-    def __call__(self, text: Any) -> Any:
+    def __call__(self, text: Any, pair: str | None = None) -> Any:
         """The answer for one text, pair of texts or example, or a list of answers for a list."""
+        if pair is not None:
+            return self((text, pair))
         if isinstance(text, list):
             return self.many([self.example(one) for one in text])
         return self.many([self.example(text)])[0]
