@@ -108,8 +108,9 @@ class _FeedForward(torch.autograd.Function):
         return F.linear(F.gelu(wide), down, down_bias)
 
     @staticmethod
-    def backward(ctx: Any, gradient: Tensor) -> tuple[Tensor, ...]:
+    def backward(ctx: Any, gradient: Tensor) -> tuple[Tensor | None, ...]:
         x, wide, up, down = ctx.saved_tensors
-        to_down = gradient.T @ F.gelu(wide)
         to_wide = torch.ops.aten.gelu_backward(gradient @ down, wide)
-        return to_wide @ up, to_wide.T @ x, to_wide.sum(0), to_down, gradient.sum(0)
+        if not any(ctx.needs_input_grad[1:]):  # where words are explained the weights stay as they are
+            return to_wide @ up, None, None, None, None
+        return to_wide @ up, to_wide.T @ x, to_wide.sum(0), gradient.T @ F.gelu(wide), gradient.sum(0)
