@@ -67,6 +67,6 @@ def test_engines_take_turns_in_their_own_processes(folder: Path) -> None:
 
 def test_ratios_are_medians_of_rounds() -> None:
     rounds = {"sentences": {"unmask int8": [4.0, 8.0, 9.0], "transformers": [2.0, 2.0, 3.0]}}
-    fields = Prediction(rounds, {"openvino": "openvino"}, {}).to_dict()
+    fields = Prediction(rounds, {"openvino": "openvino"}, {}, {}).to_dict()
     assert (fields["ours"], fields["theirs"], fields["ratio"]) == (8.0, 2.0, 3.0)
     assert fields["missing"] == {"openvino": "openvino"}

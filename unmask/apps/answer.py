@@ -8,19 +8,22 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from itertools import accumulate
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
+from unmask.apps.predict import outputs_and_positions
 from unmask.apps.reading import Report
 from unmask.data.examples import QuestionExample
 from unmask.decode.spans import Answered
 from unmask.errors import InputError
 from unmask.model.about import About
-from unmask.model.bert import Bert
-from unmask.model.heads import BertWithHead
-from unmask.model.outputs import outputs_of
+from unmask.runtime.folder import ServingFolder
 from unmask.tasks.answering import Answering, window_of
 from unmask.text.streams import decode, line_blocks
 from unmask.text.tokenizer import Tokenizer
+
+if TYPE_CHECKING:
+    from unmask.model.bert import Bert
+    from unmask.model.heads import BertWithHead
 
 ENDINGS = (".txt", ".md")
 
@@ -65,10 +68,11 @@ class Found:
 
 
 class AnswerFinder:
-    """Answers questions with a model that was fine-tuned for it.
+    """Answers questions with a model that was fine-tuned for it, open in torch or exported.
 
+    >>> from unmask.model.bert import Bert
     >>> from unmask.model.config import BertConfig
-    >>> from unmask.model.heads import make_head
+    >>> from unmask.model.heads import BertWithHead, make_head
     >>> from unmask.text.vocabulary import SPECIAL_PIECES
     >>> tokenizer = Tokenizer([*SPECIAL_PIECES, "who", "ann", "sang", "?", "."])
     >>> config = BertConfig.named("tiny", vocabulary_size=tokenizer.size)
@@ -77,15 +81,16 @@ class AnswerFinder:
     True
     """
 
-    def __init__(self, model: Bert | BertWithHead, tokenizer: Tokenizer, about: About) -> None:
-        if about.head != Answering.head or not isinstance(model, BertWithHead):
+    def __init__(self, model: "Bert | BertWithHead | ServingFolder", tokenizer: Tokenizer, about: About) -> None:
+        if about.head != Answering.head:
             raise InputError(
                 f"a model with the head {about.head!r}",
                 wanted="one that was fine-tuned for answering",
                 do="make one with: unmask finetune answer",
             )
-        self.model, self.tokenizer = model, tokenizer
-        self.task = Answering.of(about, model.bert.config.positions)
+        self.tokenizer = tokenizer
+        self.outputs, positions = outputs_and_positions(model)
+        self.task = Answering.of(about, positions)
 
     def __call__(self, question: str, passages: str | Sequence[Passage], *, report: Report = lambda *_: None) -> Found:
         """The best answer that a text, or any of several passages, has to a question."""
@@ -93,7 +98,7 @@ class AnswerFinder:
             raise InputError("an empty question", wanted="a question")
         given = [Passage(passages)] if isinstance(passages, str) else list(passages)
         rows = self.task.rows([QuestionExample(question, passage.text) for passage in given], self.tokenizer)
-        outputs = outputs_of(self.model, rows, report=report)
+        outputs = self.outputs(rows, report=report)
         # All passages are one long text to the decoder, so that their windows compete with each other.
         begins = [0, *accumulate(len(passage.text) for passage in given)]
         windows = [window_of(row, output, begins[row.example]) for row, output in zip(rows, outputs, strict=True)]

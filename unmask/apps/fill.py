@@ -6,19 +6,21 @@ Each mask is filled on its own, seeing the others as masks: the probabilities ar
 import re
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
-from typing import Any
-
-import numpy as np
-import torch
+from typing import TYPE_CHECKING, Any
 
 from unmask.apps.reading import Reading, Report, read
 from unmask.data.batches import batches_by_length
 from unmask.data.ragged import Ragged
 from unmask.decode.words import top_pieces
 from unmask.errors import InputError
-from unmask.model.bert import Bert
-from unmask.model.heads import BertWithHead, MaskedWords, Pretraining
+from unmask.runtime.folder import ServingFolder
+from unmask.runtime.pretrained import ServedWords
 from unmask.text.tokenizer import Tokenizer
+
+if TYPE_CHECKING:
+    from unmask.apps.pretrained import Words
+    from unmask.model.bert import Bert
+    from unmask.model.heads import BertWithHead
 
 
 @dataclass(frozen=True)
@@ -71,10 +73,11 @@ class Filled:
 
 
 class Filler:
-    """Fills masks with a pretrained model.
+    """Fills masks with a pretrained model, open in torch or exported.
 
+    >>> from unmask.model.bert import Bert
     >>> from unmask.model.config import BertConfig
-    >>> from unmask.model.heads import make_head
+    >>> from unmask.model.heads import BertWithHead, make_head
     >>> from unmask.text.vocabulary import SPECIAL_PIECES
     >>> tokenizer = Tokenizer([*SPECIAL_PIECES, "rain", "snow"])
     >>> config = BertConfig.named("tiny", vocabulary_size=tokenizer.size)
@@ -83,8 +86,8 @@ class Filler:
     [(5, 11), (12, 18)]
     """
 
-    def __init__(self, model: Bert | BertWithHead, tokenizer: Tokenizer, *, top: int = 5) -> None:
-        self.bert, self.head = with_masked_words(model)
+    def __init__(self, model: "Bert | BertWithHead | ServingFolder", tokenizer: Tokenizer, *, top: int = 5) -> None:
+        self.words = ServedWords.of(model) if isinstance(model, ServingFolder) else _in_torch(model)
         self.tokenizer, self.top = tokenizer, top
 
     def __call__(self, text: str, *, top: int | None = None) -> Filled:
@@ -93,7 +96,7 @@ class Filler:
 
     def many(self, texts: Sequence[str], *, top: int | None = None, report: Report | None = None) -> list[Filled]:
         """The same for each of many texts, in batches."""
-        readings = read(self.tokenizer, texts, longest=self.bert.config.positions)
+        readings = read(self.tokenizer, texts, longest=self.words.positions)
         places = [_mask_places(text, reading, self.tokenizer) for text, reading in zip(texts, readings, strict=True)]
         answers: dict[int, Filled] = {}
         done, total = 0, sum(len(reading.encoding.ids) for reading in readings)
@@ -111,28 +114,13 @@ class Filler:
 
     def _candidates(self, batch: Ragged, places: list[int], top: int | None) -> list[tuple[Candidate, ...]]:
         """The likeliest pieces at some places of a batch; nothing else goes through the vocabulary product."""
-        with torch.inference_mode():
-            encoded = self.bert(batch, rows=np.array(places, dtype=np.int64))
-            logits = self.head(encoded, torch.tensor(places, device=self.head.bias.device))  # (M, V)
+        logits = self.words(batch, places)  # (M, V)
         pieces = self.tokenizer.pieces  # some models round the vocabulary's size up: no piece, no candidate
-        ids, probabilities = top_pieces(logits[:, : len(pieces)].float().cpu().numpy(), top or self.top)
+        ids, probabilities = top_pieces(logits[:, : len(pieces)], top or self.top)
         return [
             tuple(Candidate(pieces[id], probability) for id, probability in zip(*row, strict=True))
             for row in zip(ids.tolist(), probabilities.tolist(), strict=True)
         ]
-
-
-def with_masked_words(model: Bert | BertWithHead) -> tuple[Bert, MaskedWords]:
-    """A model's encoder and its masked-word head, alone or as one of the two of pretraining."""
-    head = model.head if isinstance(model, BertWithHead) else None
-    words = head.words if isinstance(head, Pretraining) else head
-    if isinstance(model, BertWithHead) and isinstance(words, MaskedWords):
-        return model.bert, words
-    raise InputError(
-        f"a model with {'no head' if head is None else f'the head {type(head).__name__}'}",
-        wanted="one that was pretrained to fill masks and kept its masked-word head",
-        do="name such a folder with -m",
-    )
 
 
 def _mask_places(text: str, reading: Reading, tokenizer: Tokenizer) -> list[int]:
@@ -149,3 +137,9 @@ def _mask_places(text: str, reading: Reading, tokenizer: Tokenizer) -> list[int]
         got = f"{written[0]!r} in the text" if written else "a text without [MASK]"
         raise InputError(got, wanted="[MASK] at each place to fill", do='write for instance "The sky is [MASK]."')
     return places
+
+
+def _in_torch(model: "Bert | BertWithHead") -> "Words":
+    from unmask.apps.pretrained import Words
+
+    return Words(model)

@@ -1,15 +1,19 @@
 """Does one sentence follow another? Two texts in, the next-sentence head's opinion out."""
 
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-import torch
+import numpy as np
 
 from unmask.data.ragged import pack
-from unmask.errors import InputError
-from unmask.model.bert import Bert
-from unmask.model.heads import BertWithHead, NextSentence, Pretraining
+from unmask.runtime.folder import ServingFolder
+from unmask.runtime.pretrained import ServedFollowing
 from unmask.text.tokenizer import Tokenizer
+
+if TYPE_CHECKING:
+    from unmask.apps.pretrained import PairFollowing
+    from unmask.model.bert import Bert
+    from unmask.model.heads import BertWithHead
 
 
 @dataclass(frozen=True)
@@ -26,10 +30,11 @@ class Follows:
 
 
 class Following:
-    """Judges pairs of texts with a pretrained model.
+    """Judges pairs of texts with a pretrained model, open in torch or exported.
 
+    >>> from unmask.model.bert import Bert
     >>> from unmask.model.config import BertConfig
-    >>> from unmask.model.heads import make_head
+    >>> from unmask.model.heads import BertWithHead, make_head
     >>> from unmask.text.vocabulary import SPECIAL_PIECES
     >>> tokenizer = Tokenizer([*SPECIAL_PIECES, "rain", "snow"])
     >>> config = BertConfig.named("tiny", vocabulary_size=tokenizer.size)
@@ -38,30 +43,21 @@ class Following:
     True
     """
 
-    def __init__(self, model: Bert | BertWithHead, tokenizer: Tokenizer) -> None:
-        self.bert, self.head = with_next_sentence(model)
+    def __init__(self, model: "Bert | BertWithHead | ServingFolder", tokenizer: Tokenizer) -> None:
+        self.head = ServedFollowing.of(model) if isinstance(model, ServingFolder) else _in_torch(model)
         self.tokenizer = tokenizer
 
     def __call__(self, first: str, second: str) -> Follows:
         """The probability that the second text follows the first."""
-        longest = self.bert.config.positions
+        longest = self.head.positions
         whole = self.tokenizer.encode(first, second)
         read = whole if len(whole.ids) <= longest else self.tokenizer.encode(first, second, max_length=longest)
-        with torch.inference_mode():
-            batch = pack([read.ids], [read.segments])
-            logits = self.head(self.bert(batch, rows=batch.starts))  # (1, 2)
-        probability = float(logits.float().softmax(-1)[0, 0])
+        yes, no = self.head(pack([read.ids], [read.segments]))[0].astype(np.float64)
+        probability = float(1 / (1 + np.exp(no - yes)))
         return Follows("next" if probability >= 0.5 else "not_next", probability, cut=read is not whole)
 
 
-def with_next_sentence(model: Bert | BertWithHead) -> tuple[Bert, NextSentence]:
-    """A model's encoder and its next-sentence head, alone or as one of the two of pretraining."""
-    head = model.head if isinstance(model, BertWithHead) else None
-    following = head.next if isinstance(head, Pretraining) else head
-    if isinstance(model, BertWithHead) and isinstance(following, NextSentence):
-        return model.bert, following
-    raise InputError(
-        f"a model with {'no head' if head is None else f'the head {type(head).__name__}'}",
-        wanted="one that was pretrained on sentence pairs and kept its next-sentence head",
-        do="name such a folder with -m",
-    )
+def _in_torch(model: "Bert | BertWithHead") -> "PairFollowing":
+    from unmask.apps.pretrained import PairFollowing
+
+    return PairFollowing(model)

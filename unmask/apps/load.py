@@ -2,15 +2,16 @@
 
 from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeAlias
 
-from unmask.apps.predict import Predictor
-from unmask.model.named import find_model
-from unmask.runtime.folder import is_serving_folder
+from unmask.apps.predict import Predictor, open_any, the_model
+from unmask.errors import InputError
+from unmask.runtime.folder import ServingFolder
 
 if TYPE_CHECKING:
     from unmask.model.folder import ModelFolder
 
+Opened: TypeAlias = "ServingFolder | ModelFolder"
 App = Callable[..., Any]  # which of them it is, only the folder knows
 
 
@@ -30,46 +31,50 @@ def load(name: Path | str, *, device: str = "cpu") -> App:
     >>> load(folder)("word").vectors.shape
     (1, 128)
     """
-    if is_serving_folder(find_model(name)):
-        return Predictor.open(name, device=device)
-    from unmask.model.folder import open_model
-
-    opened = open_model(name, device=device)
+    opened = open_any(name, device=device)
     make = APPS.get(opened.about.head)
-    return Predictor.of_model(opened, str(name)) if make is None else make(opened)
+    if make is not None:
+        return make(opened)
+    if isinstance(opened, ServingFolder):
+        return Predictor.of_serving(opened, str(name))
+    return Predictor.of_model(opened, str(name))
 
 
-def _filler(opened: "ModelFolder") -> App:
+def _filler(opened: Opened) -> App:
     from unmask.apps.fill import Filler
 
-    return Filler(opened.model, opened.tokenizer)
+    return Filler(the_model(opened), opened.tokenizer)
 
 
-def _following(opened: "ModelFolder") -> App:
+def _following(opened: Opened) -> App:
     from unmask.apps.following import Following
 
-    return Following(opened.model, opened.tokenizer)
+    return Following(the_model(opened), opened.tokenizer)
 
 
-def _features(opened: "ModelFolder") -> App:
+def _features(opened: Opened) -> App:
     from unmask.apps.features import Features
 
+    if isinstance(opened, ServingFolder):
+        if opened.about.head is None:
+            raise InputError("a serving folder of a bare encoder", wanted="a model folder, or an embedding model's")
+        return Predictor.of_serving(opened)
     return Features(opened.model, opened.tokenizer)
 
 
-def _entities(opened: "ModelFolder") -> App:
+def _entities(opened: Opened) -> App:
     from unmask.apps.tag import EntityFinder
 
-    return EntityFinder(opened.model, opened.tokenizer, opened.about)
+    return EntityFinder(the_model(opened), opened.tokenizer, opened.about)
 
 
-def _answers(opened: "ModelFolder") -> App:
+def _answers(opened: Opened) -> App:
     from unmask.apps.answer import AnswerFinder
 
-    return AnswerFinder(opened.model, opened.tokenizer, opened.about)
+    return AnswerFinder(the_model(opened), opened.tokenizer, opened.about)
 
 
-APPS: dict[str | None, Callable[["ModelFolder"], App]] = {  # what has more to say than a predictor
+APPS: dict[str | None, Callable[[Opened], App]] = {  # what has more to say than a predictor
     "pretraining": _filler,
     "masked_words": _filler,
     "next_sentence": _following,

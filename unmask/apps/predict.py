@@ -54,6 +54,11 @@ def open_any(
     return open_serving(folder, threads=threads)
 
 
+def the_model(opened: "ServingFolder | ModelFolder") -> "Bert | BertWithHead | ServingFolder":
+    """What applications compute with: the model in torch, or the serving folder itself."""
+    return opened if isinstance(opened, ServingFolder) else opened.model
+
+
 def outputs_and_positions(model: "Bert | BertWithHead | ServingFolder") -> tuple[Outputs, int]:
     """What gives a model's outputs for rows, and the most pieces that a row may have."""
     if isinstance(model, ServingFolder):

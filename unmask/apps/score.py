@@ -14,7 +14,7 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
-from unmask.apps.fill import with_masked_words
+from unmask.apps.pretrained import with_masked_words
 from unmask.apps.reading import Reading, Report, read
 from unmask.data.batches import BATCH_TOKENS
 from unmask.data.masked_copies import MaskedCopies, masked_copies

@@ -1,25 +1,30 @@
 """Finds entities in texts: texts in, each entity's type and place in the text out, however long the text is."""
 
 from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
+from unmask.apps.predict import outputs_and_positions
 from unmask.apps.reading import Report
 from unmask.data.tagged import untagged
 from unmask.errors import InputError
 from unmask.model.about import About
-from unmask.model.bert import Bert
-from unmask.model.heads import BertWithHead
-from unmask.model.outputs import outputs_of
+from unmask.runtime.folder import ServingFolder
 from unmask.tasks.tagging import TaggedWords, Tagging
 from unmask.text.tokenizer import Tokenizer
+
+if TYPE_CHECKING:
+    from unmask.model.bert import Bert
+    from unmask.model.heads import BertWithHead
 
 HEADS = ("tokens", "tags_crf")
 
 
 class EntityFinder:
-    """Tags the words of texts with a model that was fine-tuned for it.
+    """Tags the words of texts with a model that was fine-tuned for it, open in torch or exported.
 
+    >>> from unmask.model.bert import Bert
     >>> from unmask.model.config import BertConfig
-    >>> from unmask.model.heads import make_head
+    >>> from unmask.model.heads import BertWithHead, make_head
     >>> from unmask.text.vocabulary import SPECIAL_PIECES
     >>> tokenizer = Tokenizer([*SPECIAL_PIECES, "ann", "sang", "."])
     >>> config = BertConfig.named("tiny", vocabulary_size=tokenizer.size)
@@ -29,11 +34,12 @@ class EntityFinder:
     3
     """
 
-    def __init__(self, model: Bert | BertWithHead, tokenizer: Tokenizer, about: About) -> None:
-        if about.head not in HEADS or not isinstance(model, BertWithHead):
+    def __init__(self, model: "Bert | BertWithHead | ServingFolder", tokenizer: Tokenizer, about: About) -> None:
+        if about.head not in HEADS:
             raise InputError(f"a model with the head {about.head!r}", wanted="one that was fine-tuned for tagging")
-        self.model, self.tokenizer = model, tokenizer
-        self.task = Tagging.of(about, model.bert.config.positions)
+        self.tokenizer = tokenizer
+        self.outputs, positions = outputs_and_positions(model)
+        self.task = Tagging.of(about, positions)
 
     def __call__(self, text: str) -> TaggedWords:
         """The entities of one text."""
@@ -45,4 +51,4 @@ class EntityFinder:
             return []
         examples = [untagged(text) for text in texts]
         rows = self.task.rows(examples, self.tokenizer)
-        return self.task.answers(examples, rows, outputs_of(self.model, rows, report=report))
+        return self.task.answers(examples, rows, self.outputs(rows, report=report))

@@ -45,10 +45,10 @@ def fill(
     """Fill the [MASK]s of a text with the likeliest words."""
     with quick_start(console):
         from unmask.apps.fill import Filler
-        from unmask.model.folder import open_model
+        from unmask.apps.predict import open_any, the_model
 
-        opened = open_model(model, device=device, head="masked_words")
-        answers = Filler(opened.model, opened.tokenizer, top=top).many(texts)
+        opened = open_any(model, device=device, head="masked_words")
+        answers = Filler(the_model(opened), opened.tokenizer, top=top).many(texts)
     _note_cuts(console, texts, [answer.cut for answer in answers])
     fields = answers[0].to_dict() if len(answers) == 1 else {"texts": [answer.to_dict() for answer in answers]}
     return Answer(fields, "\n\n".join(map(_filled_words, answers)))
@@ -66,10 +66,10 @@ def next_sentence(
     """Say whether B follows A, and with what probability."""
     with quick_start(console):
         from unmask.apps.following import Following
-        from unmask.model.folder import open_model
+        from unmask.apps.predict import open_any, the_model
 
-        opened = open_model(model, device=device, head="next_sentence")
-        answer = Following(opened.model, opened.tokenizer)(first, second)
+        opened = open_any(model, device=device, head="next_sentence")
+        answer = Following(the_model(opened), opened.tokenizer)(first, second)
     if answer.cut:
         console.note(f"note: too long together for {opened.config.positions} positions; the longer text lost its end")
     return Answer(answer.to_dict(), f"{answer.label} ({answer.probability:.3f} that B follows A)")

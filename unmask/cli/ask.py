@@ -27,11 +27,11 @@ def ask(
 ) -> Answer:
     """Find the answer to a question in text files."""
     from unmask.apps.answer import AnswerFinder, read_passages
-    from unmask.model.folder import open_model
+    from unmask.apps.predict import open_any, the_model
 
     passages = read_passages([*files, *(more or [])])
-    opened = open_model(model, device=device)
-    find = AnswerFinder(opened.model, opened.tokenizer, opened.about)
+    opened = open_any(model, device=device)
+    find = AnswerFinder(the_model(opened), opened.tokenizer, opened.about)
     with percent_done(console, "reading", shown=sum(len(passage.text) for passage in passages) > LONG_READ) as report:
         found = find(question, passages, report=report or (lambda *_: None))
     return Answer(found.to_dict(), _words(found))

@@ -23,15 +23,15 @@ def tag(
     console: Console,
 ) -> Answer:
     """Find the entities of a text: names of people, places, organisations, or whatever the model has learned."""
+    from unmask.apps.predict import open_any, the_model
     from unmask.apps.reading import read_lines
     from unmask.apps.tag import EntityFinder
-    from unmask.model.folder import open_model
 
     given = [*(texts or []), *(read_lines(source) if source is not None else [])]
     if not given:
         raise InputError("no text", wanted="at least one", do="give texts, or a file of them with --input")
-    opened = open_model(model, device=device)
-    find = EntityFinder(opened.model, opened.tokenizer, opened.about)
+    opened = open_any(model, device=device)
+    find = EntityFinder(the_model(opened), opened.tokenizer, opened.about)
     with percent_done(console, "tagging", shown=source is not None) as report:
         answers = find.many(given, report=report or (lambda *_: None))
     fields = {"texts": [answer.to_dict() for answer in answers]}

@@ -41,12 +41,13 @@ class Prediction:
     rounds: dict[str, dict[str, list[float]]]  # kind -> engine -> texts a second
     missing: dict[str, str]  # engine -> the module that it lacks
     alike: dict[str, float]  # engine -> the lowest cosine with ours in float32
+    processor: dict[str, dict[str, float]]  # kind -> engine -> seconds of the processor in a round, for busy machines
 
     def to_dict(self) -> dict[str, Any]:
         """Medians, and how many times as fast each of ours is.
 
         >>> rounds = {"sentences": {"unmask int8": [8.0, 9.0, 8.0], "transformers": [2.0, 3.0, 2.0]}}
-        >>> Prediction(rounds, {}, {}).to_dict()["kinds"]["sentences"]["ratios"]
+        >>> Prediction(rounds, {}, {}, {}).to_dict()["kinds"]["sentences"]["ratios"]
         {'unmask int8': {'transformers': 4.0}}
         """
         kinds = {kind: _compared(speeds) for kind, speeds in self.rounds.items()}
@@ -55,7 +56,7 @@ class Prediction:
         ours = first["medians"][OURS[0]]
         summary = {"ours": ours, "theirs": theirs, "ratio": first["ratios"][OURS[0]].get("transformers")}
         about = {"what": "predict", "unit": "texts per second", "missing": self.missing, "alike": self.alike}
-        return {**about, **summary, "kinds": kinds, "rounds": self.rounds}
+        return {**about, **summary, "kinds": kinds, "rounds": self.rounds, "processor_seconds": self.processor}
 
 
 def measure_prediction(folder: Path, engines: Sequence[str], *, rounds: int, threads: int) -> Prediction:
@@ -66,17 +67,19 @@ def measure_prediction(folder: Path, engines: Sequence[str], *, rounds: int, thr
         running = {name: process for name, (process, _) in started.items() if name not in missing}
         measured: dict[str, dict[str, list[float]]] = {}
         alike: dict[str, float] = {}
+        processor: dict[str, dict[str, float]] = {}
         for kind in KINDS:
             texts = json.loads((folder / f"{kind}.json").read_text(encoding="utf-8"))
             calls = len(texts) if kind == "single texts" else 1
-            speeds: dict[str, list[float]] = {name: [] for name in running}
+            spent: dict[str, list[dict[str, float]]] = {name: [] for name in running}
             for _ in range(rounds + 1):
                 for name, process in running.items():
-                    speeds[name].append(len(texts) / _ask(process, [kind, calls])["seconds"])
-            measured[kind] = {name: values[1:] for name, values in speeds.items()}
+                    spent[name].append(_ask(process, [kind, calls]))
+            measured[kind] = {name: [len(texts) / one["seconds"] for one in took[1:]] for name, took in spent.items()}
+            processor[kind] = {name: median(one["processor"] for one in took[1:]) for name, took in spent.items()}
             if kind == "sentences":
                 alike = _alike(folder, list(running))
-    return Prediction(measured, missing, alike)
+    return Prediction(measured, missing, alike, processor)
 
 
 def make_forms(model: str, folder: Path) -> ModelFolder:
