@@ -208,6 +208,8 @@ def test_an_interrupted_distillation_ends_with_the_same_student(teacher: BertWit
 
     with pytest.raises(KeyboardInterrupt):
         teach(tmp_path / "halved", labelled=False, on_step=interrupt)
+    with pytest.raises(InputError, match="other settings: data"):
+        teach(tmp_path / "halved", labelled=False, training=UNLABELLED[:9])
     again = teach(tmp_path / "halved", labelled=False)
     assert all(torch.equal(value, again.state_dict()[name]) for name, value in whole.state_dict().items())
 

@@ -74,13 +74,13 @@ def compress(
     recipe = request.recipe
     tried: list[Tried] = []
     if request.target is not None:
-        recipe, tried = choose(opened, source, request.target, recipe.trim, material.timed(task), means)
+        recipe, tried = choose(opened, source, request.target, recipe.trim, material.timed, means)
         note(f"chosen: {recipe.name}, the first of {len(tried)} that reaches the target")
     made = carry_out(recipe, opened, means)
     scores = _write(request, recipe, opened, made, material)
     folders = {"before": source, "after": request.folder}
     sizes = {name: total_bytes(folder) for name, folder in folders.items()}
-    measured = measure(folders, sizes, material.timed(task), scores=scores, note=note)
+    measured = measure(folders, sizes, material.timed, scores=scores, note=note)
     result = _result(request, recipe, measured, tried)
     write_report(request.folder, measured, recipe=recipe.name, tried=[str(one) for one in tried])
     return result

@@ -3,12 +3,15 @@
 A task, a model and examples in; the model has learned afterwards, through the one loop, and resumes if interrupted.
 """
 
+import hashlib
 import shutil
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import Any
+
+import torch
 
 from unmask.compress.distil import Distilled, Distilling, Teaching
 from unmask.compress.student import student_of
@@ -41,6 +44,8 @@ def learn(
     on_step: OnStep = lambda *_: None,
 ) -> None:
     """Trains the model in place; with dev examples it ends with the weights that were best on them."""
+    known = repr((task.kind, training, dev)).encode()
+    settings = replace(settings, model=_hash(model), data=hashlib.sha256(known).hexdigest())
     check_same_settings(folder, settings)
     tuning = FineTuning(folder, task, model, tokenizer, training, dev, settings, make_learner=make_learner)
     tuning.resume()
@@ -108,6 +113,14 @@ def distil(
         on_step=on_step,
     )
     return student.eval()
+
+
+def _hash(model: BertWithHead) -> str:
+    """Tells the weights that a model starts with from others."""
+    digest = hashlib.sha256()
+    for tensor in model.state_dict().values():
+        digest.update(tensor.detach().cpu().contiguous().view(torch.uint8).numpy().data)
+    return digest.hexdigest()
 
 
 def usual_settings(teacher: BertConfig, student: BertConfig) -> FineTuningSettings:

@@ -4,7 +4,7 @@ Labelled files of the task, or plain text where there are no labels; without any
 """
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import cycle, islice
 from pathlib import Path
 from typing import Any
@@ -17,6 +17,7 @@ from unmask.errors import InputError
 from unmask.model.about import About
 from unmask.tasks.asked import asked
 from unmask.tasks.classification import Classification
+from unmask.tasks.embedding import TextEmbedding
 from unmask.tasks.kinds import KINDS
 from unmask.tasks.presets import PRESETS
 from unmask.tasks.task import Task
@@ -40,16 +41,18 @@ SENTENCES = (
 class Material:
     """Examples of one task."""
 
+    task: Task  # as it learns from them
     training: Sequence[Any] = ()
     dev: Sequence[Any] = ()
     labelled: bool = False  # the training examples
     scored: bool = False  # the dev examples have labels
     notes: tuple[str, ...] = ()
 
-    def timed(self, task: Task) -> list[Any]:
+    @property
+    def timed(self) -> list[Any]:
         """Examples to time a model on: the user's, or made ones."""
         given = self.dev or self.training
-        return list(given[:TIMED]) if given else made_examples(task, TIMED)
+        return list(given[:TIMED]) if given else made_examples(self.task, TIMED)
 
 
 def read_material(
@@ -62,16 +65,17 @@ def read_material(
 ) -> Material:
     """The examples of files; a tenth is set aside to measure on where no dev file is given."""
     if data is None and dev is None:
-        return Material()
+        return Material(task)
     train, labelled = _read(about, task, data, "train", columns) if data else (Reading(()), False)
+    task = fitted(task, train.examples) if labelled else task
     if dev is not None:
         measured, scored = _read(about, task, dev, "dev", columns)
-        return Material(train.examples, measured.examples, labelled, scored, (*train.notes, *measured.notes))
+        return Material(task, train.examples, measured.examples, labelled, scored, (*train.notes, *measured.notes))
     by = [str(example.label) for example in train.examples] if labelled and isinstance(task, Classification) else None
     kept, aside = split(train.examples, DEV_SHARE, seed=seed, by=by)
     note = f"no dev file: {len(aside):,} of {len(train.examples):,} examples are set aside to measure on"
     chosen = [[train.examples[number] for number in numbers] for numbers in (kept, aside)]
-    return Material(chosen[0], chosen[1], labelled, labelled, (*train.notes, note))
+    return Material(task, chosen[0], chosen[1], labelled, labelled, (*train.notes, note))
 
 
 def _read(about: About, task: Task, path: Path, part: str, columns: Mapping[str, str] | None) -> tuple[Reading, bool]:
@@ -92,6 +96,20 @@ def _read(about: About, task: Task, path: Path, part: str, columns: Mapping[str,
         if reading is None:
             raise
         return reading, False
+
+
+def fitted(task: Task, examples: Sequence[Any]) -> Task:
+    """The task as it learns from labelled examples: a folder of embeddings does not say what its values ranged over.
+
+    >>> pairs = [TextExample("a", "b", 5.0), TextExample("c", "d", 0.0)]
+    >>> task = fitted(TextEmbedding(), pairs)
+    >>> isinstance(task, TextEmbedding) and task.highest
+    5.0
+    """
+    if not isinstance(task, TextEmbedding):
+        return task
+    learned = TextEmbedding.learned_from(examples)
+    return replace(task, loss=learned.loss, lowest=learned.lowest, highest=learned.highest)
 
 
 def made_examples(task: Task, count: int) -> list[Any]:

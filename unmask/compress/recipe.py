@@ -20,7 +20,6 @@ from unmask.compress.prune import best_heads, best_neurons, keep_heads, keep_lay
 from unmask.compress.static import static_vectors
 from unmask.compress.student import parse_size, student_of
 from unmask.compress.trim import count_pieces, trim
-from unmask.compress.variant import task_for
 from unmask.errors import InputError
 from unmask.model.about import About
 from unmask.model.bert import Bert
@@ -125,8 +124,7 @@ def _changed(opened: ModelFolder, model: BertWithHead | Bert, **changes: Any) ->
 
 def _pruned(opened: ModelFolder, recipe: Recipe, means: Means) -> ModelFolder:
     """The model without its least important parts, used to it by learning again where there are examples."""
-    task = task_for(opened.about, opened.config.positions)
-    material = means.material
+    material, task = means.material, means.material.task
     model = opened.model
     if recipe.layers:
         model = _fewer_layers(opened, task, recipe.layers, means)
@@ -203,7 +201,7 @@ def _learn_again(opened: ModelFolder, model: BertWithHead | Bert, task: Task, me
 
 def _distilled(opened: ModelFolder, size: str, means: Means) -> ModelFolder:
     """A student of the size, with the teacher's task."""
-    task, material = task_for(opened.about, opened.config.positions), means.material
+    material, task = means.material, means.material.task
     teacher, shape = _speaking(opened.model), parse_size(size, opened.config)
     shape = replace(shape, pooler=shape.pooler or task.head in POOLED_HEADS)
     settings = replace(usual_settings(opened.config, shape), **means.changes)
