@@ -84,3 +84,22 @@ def test_bad_input_is_named(encoder: Path, table: Path, tmp_path: Path) -> None:
     one.write_text("text,label\nwarm,yes\ncold,yes\n")
     with pytest.raises(InputError, match="the one label 'yes'"):
         run("finetune", "classify", "-m", encoder, "--train", one, "-o", tmp_path / "x", "--quiet")
+
+
+def test_a_model_of_renamed_labels_is_measured_on_a_public_set(encoder: Path, tmp_path: Path) -> None:
+    folder = tmp_path / "CoLA"
+    folder.mkdir()
+    for part in ("train", "dev"):
+        rows = [
+            f"s\t{label}\t\tthe {thing} is {how}"
+            for thing in ("soup", "tea")
+            for label, how in ((0, "cold"), (1, "warm"))
+        ]
+        (folder / f"{part}.tsv").write_text("\n".join(rows * 4) + "\n")
+    given = (f"cola={folder}", "--rename", "0=wrong,1=right")
+    run(
+        *("finetune", "classify", "-m", encoder, "--train", *given, "-o", tmp_path / "model"),
+        *("--epochs", 15, "--lr", 3e-3, "--batch-size", 8, "--quiet"),
+    )
+    fields = json.loads(run("evaluate", tmp_path / "model", "--data", *given, "--json", "--quiet").stdout)
+    assert (fields["metric"], fields["score"], fields["examples"]) == ("matthews", 1.0, 16)

@@ -135,3 +135,10 @@ def test_answers_of_both_languages_are_scored_each_by_its_own_rules() -> None:
 
 def test_the_report_scores_answers_by_every_measure_that_the_task_has() -> None:
     assert report_answers.SCORERS.keys() == answering.SCORERS.keys()
+
+
+def test_a_set_measured_by_the_f1_of_a_label_keeps_that_label(encoder: Path, tmp_path: Path) -> None:
+    (tmp_path / "train.tsv").write_text("Quality\t#1 String\t#2 String\n0\tsoup\ttea\n1\ttea\ttea\n")
+    names = {"0": "different", "1": "same"}
+    with pytest.raises(InputError, match="measured by the F1 of its label 1"):
+        FineTuningRun(Request("mrpc", str(encoder), tmp_path / "train.tsv", tmp_path / "model", rename=names))

@@ -2,6 +2,7 @@
 
 import time
 from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -9,7 +10,7 @@ import typer
 
 from unmask.cli.apps import Device, percent_done
 from unmask.cli.console import Answer, Console, verb
-from unmask.cli.finetune import parse_columns
+from unmask.cli.finetune import parse_columns, parse_pairs
 from unmask.errors import InputError
 
 if TYPE_CHECKING:
@@ -33,12 +34,15 @@ def evaluate(
         Path,
         typer.Option(
             "--data",
-            help="Labelled examples of the task; of a pretrained model JSON lines with good, bad (minimal pairs) or "
-            "text, answer (cloze).",
+            help="Labelled examples of the task (sst2=FOLDER is read as that set is); of a pretrained model JSON lines "
+            "with good, bad (minimal pairs) or text, answer (cloze).",
         ),
     ],
     columns: Annotated[
         str | None, typer.Option("--columns", help="Names that the file uses, such as text=review,label=stars.")
+    ] = None,
+    rename: Annotated[
+        str | None, typer.Option("--rename", help="Labels of the file as the model names them: 0=negative,1=positive.")
     ] = None,
     limit: Annotated[
         int | None, typer.Option("--limit", min=1, help="Only this many of each paradigm, for a quick look.")
@@ -54,9 +58,10 @@ def evaluate(
     from unmask.runtime.folder import is_serving_folder
 
     started = time.monotonic()
+    names = parse_pairs(rename, "--rename", "0=negative,1=positive")
     if is_serving_folder(find_model(model)):
         predictor = Predictor.open(model, device=device, threads=console.threads)
-        return _evaluate_task(predictor, data, parse_columns(columns), console, started)
+        return _evaluate_task(predictor, data, parse_columns(columns), names, console, started)
 
     from unmask.apps.judging import judge_pretrained
     from unmask.model.folder import open_model
@@ -64,7 +69,7 @@ def evaluate(
 
     opened = open_model(model, device=device)
     if opened.about.head in TASK_HEADS:
-        return _evaluate_task(Predictor.of_model(opened, model), data, parse_columns(columns), console, started)
+        return _evaluate_task(Predictor.of_model(opened, model), data, parse_columns(columns), names, console, started)
     opened = open_model(model, device=device, head="masked_words")
     with percent_done(console, "scoring") as report:
         judged = judge_pretrained(opened, data, limit=limit, report=report)
@@ -84,14 +89,17 @@ def evaluate(
 
 
 def _evaluate_task(
-    predictor: "Predictor", data: Path, columns: dict[str, str], console: Console, started: float
+    predictor: "Predictor", data: Path, columns: dict[str, str], names: dict[str, str], console: Console, started: float
 ) -> Answer:
+    from unmask.tasks.sources import find_sources, measured_as, read_parts, renamed
+
     console.note(f"engine: {predictor.engine}")
-    reading = predictor.asked.read(data, "dev", columns=columns)
-    if reading is None:
+    (source,) = find_sources(predictor.asked, [data])
+    parts = read_parts([source], "dev", columns=columns, note=console.note)
+    if not parts:
         raise InputError(f"{data} without a dev file", wanted="labelled examples", do="name the file with --data")
-    for line in reading.notes:
-        console.note(f"{data.name}: {line}")
+    reading = renamed(parts[0].reading, names)
+    predictor = replace(predictor, task=measured_as(predictor.task, source))
     with percent_done(console, "answering") as report:
         scores = predictor.evaluate(reading, report=report or (lambda *_: None))
     metric = predictor.task.metric

@@ -31,7 +31,9 @@ from unmask.tasks.sources import (
     check_agreement,
     check_renaming,
     find_sources,
+    have_positive,
     joined,
+    measured_as,
     read_parts,
     renamed,
 )
@@ -182,6 +184,10 @@ class FineTuningRun:
             options["labels"] = labels or check_labels(train, dev)
         check_options(self.asked.kind.task, request.options)
         task: Task = self.asked.kind.task.learned_from(train.examples, **options)
+        if not have_positive(task, options.get("metrics", ())):
+            raise InputError(
+                f"{request.task}, measured by the F1 of its label 1, without that label", do="use classify"
+            )
         return weighted(task, train.examples) if request.class_weights else task
 
     def _set_aside(self, part: Part, task: Task) -> tuple[Part, Part]:
@@ -280,9 +286,7 @@ class FineTuningRun:
         found, start = {}, 0
         for part in self.dev_parts if len(self.dev_parts) > 1 else ():
             own = slice(start, start := start + len(part.reading.examples))
-            metrics = part.source.asked.options.get("metrics") if hasattr(task, "metrics") else None
-            scored = replace(task, metrics=metrics) if metrics else task  # type: ignore[type-var]
-            found[part.source.name] = scored.scores(self.dev[own], answers[own])
+            found[part.source.name] = measured_as(task, part.source).scores(self.dev[own], answers[own])
         return found
 
 

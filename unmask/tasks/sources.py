@@ -15,7 +15,9 @@ from unmask.data.cells import shorten
 from unmask.data.examples import Reading, TaggedExample, TextExample
 from unmask.errors import InputError
 from unmask.tasks.asked import Asked, asked
+from unmask.tasks.classification import Classification
 from unmask.tasks.presets import PRESETS
+from unmask.tasks.task import Task
 
 Labels = Mapping[str, str]  # old name to new
 
@@ -144,6 +146,21 @@ def check_renaming(parts: Sequence[Part], names: Labels) -> None:
     known = set().union(*(labels_of(part.reading) for part in parts))
     for old in names.keys() - known:
         raise InputError(f"--rename of {old!r}, which no example has", wanted=f"one of {shorten(sorted(known))}")
+
+
+def measured_as(task: Task, source: Source) -> Task:
+    """The task with the measures of the data set that a source is of, if it is of one and they fit its labels."""
+    metrics = source.asked.options.get("metrics") if hasattr(task, "metrics") else None
+    return replace(task, metrics=metrics) if metrics and have_positive(task, metrics) else task  # type: ignore[type-var]
+
+
+def have_positive(task: Task, metrics: Sequence[str]) -> bool:
+    """Whether classes have the label 1, if that is the one whose F1 is taken.
+
+    >>> have_positive(Classification(("different", "same")), ("f1", "accuracy"))
+    False
+    """
+    return not isinstance(task, Classification) or "f1" not in metrics or "1" in task.labels
 
 
 def _renamed(example: Any, names: Labels) -> Any:
