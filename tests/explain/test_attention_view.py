@@ -69,8 +69,9 @@ def test_a_head_view_has_a_line_for_each_strong_attention() -> None:
     map_[0, 4] = 0.1
     map_[1, 0] = 0.01
     drawn = head_view(map_, PIECES, "head 1")
-    assert drawn.count("<line") == 6
-    assert "fox → fox: 0.900" in drawn
+    assert len(re.findall(r"M\d+ \d+L", drawn)) == 6
+    assert drawn.count("<path") == 2
+    assert drawn.count(">fox</text>") == 2
 
 
 def test_a_model_view_has_a_map_for_each_head_and_no_more_cells_than_tokens_squared() -> None:

@@ -32,6 +32,14 @@ def test_the_same_seed_gives_the_same_explanation() -> None:
     assert explain(opened, text, method="shapley", seed=4) == explain(opened, text, method="shapley", seed=4)
 
 
+@pytest.mark.parametrize("method", METHODS)
+def test_both_texts_of_a_similarity_are_explained(method: str) -> None:
+    found = explain(small_model("embedding"), ("the foxs was lazy", "a dog"), method=method, orders=19)
+    assert len(found.scores) == len(found.words) == 6
+    assert any(found.scores[:4])
+    assert any(found.scores[4:])
+
+
 def test_rollout_shares_what_is_left_by_the_special_pieces() -> None:
     scores = explain(small_model("classes"), "the fox was lazy", method="attention").scores
     assert min(scores) >= 0

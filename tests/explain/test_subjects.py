@@ -98,6 +98,16 @@ def test_a_value_and_a_similarity_are_those_of_the_model() -> None:
         assert subject.scores(everything(len(subject.reading.words)))[0] == pytest.approx(expected, abs=1e-5)
 
 
+def test_of_two_texts_one_stays_while_the_other_is_altered() -> None:
+    subject = subject_of(small_model("embedding"), TextExample("the fox was lazy", "a dog"))
+    first, second = subject.sides()
+    assert [word.text for word in second.reading.words] == ["a", "dog"]
+    kept = np.array([[True, False, True, True]])
+    expected = subject.scores(np.hstack([kept, everything(2)]))
+    np.testing.assert_allclose(first.scores(kept), expected, atol=1e-6)
+    assert subject_of(small_model("classes"), "the fox").sides()[0].reading.words[1].text == "fox"
+
+
 def test_the_answer_is_explained_or_a_stretch_that_is_named() -> None:
     opened, example = small_model("span"), QuestionExample("what was lazy ?", LONG)
     assert subject_of(opened, example).target.label == answer_of(opened, example).answer

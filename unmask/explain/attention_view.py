@@ -3,7 +3,7 @@
 A subject's row comes in; SVG and HTML go out that ask for nothing from elsewhere and run no script.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from html import escape
 
 import numpy as np
@@ -13,8 +13,9 @@ from unmask.explain.heads import KINDS, summary
 from unmask.explain.rollout import attention_of
 from unmask.explain.subject import Subject
 
-LEVELS = 6  # shades of a small map; each is one path, so that a model of 144 heads stays a small file
-FAINTEST_LINE = 0.04  # of a token's attention; fainter lines would only blur the others
+LEVELS = 12  # of attention; each is one path of a picture, so that a model of 144 heads stays a small file
+FAINTEST_LINE = 0.06  # of a token's attention; fainter lines would only blur the others
+FIRST_WIDE = "\u2e80"  # characters from here on, Chinese ones among them, are as wide as they are high
 CELL, LINE, WIDE = 4, 18, 150  # pixels: a token of a small map, a token's line in a head view, between the two sides
 
 Maps = NDArray[np.float64]
@@ -60,32 +61,37 @@ def model_view(layers: Sequence[Maps]) -> str:
 
 def head_view(map_: Maps, pieces: Sequence[str], title: str) -> str:
     """One head: a line from each token that looks to each that it looks at, the stronger the more."""
-    left = 10 + 8 * max(len(piece) for piece in pieces)
+    left = 10 + max(sum(13 if character >= FIRST_WIDE else 8 for character in piece) for piece in pieces)
     names = []
     for number, piece in enumerate(pieces):
         y = LINE * number + 14
         names.append(f'<text x="{left - 6}" y="{y}" text-anchor="end">{escape(piece)}</text>')
         names.append(f'<text x="{left + WIDE + 6}" y="{y}">{escape(piece)}</text>')
     lines = [
-        f'<line class="look" x1="{left}" y1="{LINE * looking + 10}" x2="{left + WIDE}" y2="{LINE * seen + 10}" '
-        f'stroke-opacity="{map_[looking, seen]:.2f}"><title>{escape(pieces[looking])} → {escape(pieces[seen])}: '
-        f"{map_[looking, seen]:.3f}</title></line>"
-        for looking, seen in np.argwhere(map_ >= FAINTEST_LINE).tolist()
+        f'<path stroke-opacity="{opacity:.2f}" d="'
+        + "".join(f"M{left} {LINE * token + 10}L{left + WIDE} {LINE * seen + 10}" for token, seen in cells)
+        + '"/>'
+        for opacity, cells in _levels(np.where(map_ < FAINTEST_LINE, 0, map_))
     ]
-    drawing = _svg("".join(lines + names), 2 * left + WIDE, LINE * len(pieces) + 8)
+    drawing = _svg(f'<g class="look">{"".join(lines)}</g>{"".join(names)}', 2 * left + WIDE, LINE * len(pieces) + 8)
     return f"<figure><figcaption>{escape(title)}</figcaption>{drawing}</figure>"
 
 
 def _shades(map_: Maps) -> str:
-    """The cells of a map, a path for each shade; a cell's shade grows with the root, so that spread attention shows."""
-    shades = np.rint(np.sqrt(map_) * LEVELS).astype(int)
-    paths = []
+    """The cells of a map; a shade grows with the root, so that spread attention shows."""
+    return "".join(
+        f'<path fill-opacity="{opacity:.2f}" d="' + "".join(f"M{seen} {token}h1v1h-1z" for token, seen in cells) + '"/>'
+        for opacity, cells in _levels(np.sqrt(map_))
+    )
+
+
+def _levels(map_: Maps) -> Iterator[tuple[float, list[list[int]]]]:
+    """The cells of each level of a map, from 0 to 1, that is not nothing."""
+    levels = np.rint(map_ * LEVELS).astype(int)
     for level in range(1, LEVELS + 1):
-        cells = np.argwhere(shades == level).tolist()
+        cells = np.argwhere(levels == level).tolist()
         if cells:
-            steps = "".join(f"M{column} {row}h1v1h-1z" for row, column in cells)
-            paths.append(f'<path fill-opacity="{level / LEVELS:.2f}" d="{steps}"/>')
-    return "".join(paths)
+            yield level / LEVELS, cells
 
 
 def _table(layers: Sequence[Maps], words: NDArray[np.int64], pieces: Sequence[str]) -> str:

@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 
 from unmask.errors import InputError
-from unmask.explain.attribution import Attribution
+from unmask.explain.attribution import Attribution, side_by_side
 from unmask.explain.erasure import ORDERS, leave_one_out, shapley
 from unmask.explain.explanation import Explanation
 from unmask.explain.faithfulness import RANDOM_ORDERS, faithfulness
@@ -44,7 +44,7 @@ def explained(
     """The same of a subject."""
     if method not in METHODS:
         raise InputError(f"method {method!r}", wanted=", ".join(METHODS), do="choose one with --method")
-    found = METHODS[method](subject, steps, seed)
+    found = side_by_side([METHODS[method](side, steps, seed) for side in subject.sides()])
     everything = np.ones((1, len(subject.reading.words)), bool)
     return Explanation(
         label=subject.target.label,

@@ -6,7 +6,7 @@ the p-value; an explanation that is no better than chance is said to be so.
 """
 
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, fields
 from typing import Any
 
 import numpy as np
@@ -107,7 +107,19 @@ def faithfulness(
 
 
 def measured(subject: Subject, orders: Integers, *, shares: Sequence[float] = SHARES, erased: str = "mask") -> Measured:
-    """What orders of words do; each curve has a point for each share, and both ends."""  # (N, W)
+    """What orders of words do; the mean of both texts, where they are explained apart."""  # (N, W)
+    found, first = [], 0
+    for side in subject.sides():
+        after = first + len(side.reading.words)
+        own = orders[(orders >= first) & (orders < after)].reshape(len(orders), -1) - first
+        found.append(_measured(side, own, shares, erased))
+        first = after
+    means = {field.name: np.mean([getattr(one, field.name) for one in found], 0) for field in fields(Measured)}
+    return Measured(**means)
+
+
+def _measured(subject: Subject, orders: Integers, shares: Sequence[float], erased: str) -> Measured:
+    """The same of one side; each curve has a point for each share, and both ends."""
     count = orders.shape[1]
     sizes = np.array([max(1, round(share * count)) for share in shares])  # (K,)
     points = np.unique([0, *sizes, count])  # (Q,)

@@ -19,19 +19,22 @@ body { margin: 0 auto; max-width: 62rem; padding: 1.25rem 1rem 4rem; background:
   font: 1rem/1.5 system-ui, "Segoe UI", "PingFang SC", "Noto Sans CJK SC", sans-serif; overflow-wrap: anywhere; }
 h1 { font-size: 1.4rem; } h2 { font-size: 1.05rem; margin-top: 2rem; } .note { color: var(--quiet); font-size: .9rem; }
 svg { max-width: 100%; height: auto; } svg text { font-size: 12px; fill: var(--ink); } svg path { fill: var(--look); }
-.frame { fill: none; stroke: var(--line); stroke-width: .2; } .look { stroke: var(--look); stroke-width: 2; }
+.frame { fill: none; stroke: var(--line); stroke-width: .2; }
+svg .look path { fill: none; stroke: var(--look); stroke-width: 2; }
 .heads { display: flex; flex-wrap: wrap; gap: 1rem; } figure { margin: 0; } figcaption { color: var(--quiet); }
 details { margin: .75rem 0; } summary { cursor: pointer; }
 table { border-collapse: collapse; font-size: .9rem; font-variant-numeric: tabular-nums; }
 th, td { text-align: right; padding: .15rem .6rem; border-bottom: 1px solid var(--line); font-weight: 400; }
 th:first-child { text-align: left; } td.most { font-weight: 650; color: var(--look); }
 """
+MOST_ROWS = 2  # of which attention is shown: both texts of a pair; of many windows or endings the first
 POLICY = "default-src 'none'; style-src 'unsafe-inline'"
 
 
 def explanation_page(explanation: Explanation, subject: Subject, more: Sequence[str] = ()) -> str:
     """The page of an explanation, with what each head attends to; `more` are further pieces of it."""
-    views = [attention_view(subject)] if subject.model.bert.layers else []
+    rows = min(len(subject.reading.rows), MOST_ROWS) if subject.model.bert.layers else 0
+    views = [attention_view(subject, row) for row in range(rows)]
     pieces = [f"<h1>Why {escape(explanation.label)}?</h1>", explanation._repr_html_(), *more, *views]
     return "\n".join(
         [

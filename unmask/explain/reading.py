@@ -5,7 +5,7 @@ A token that stands for no word ([CLS], [SEP]) has the number -1. Only words tha
 
 from bisect import bisect_right
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import accumulate
 
@@ -76,6 +76,13 @@ class Reading:
         real = self.numbers != NO_WORD
         weights = tokens[real].astype(np.float64)
         return np.bincount(self.numbers[real], weights, minlength=len(self.words)).astype(np.float64)
+
+    def of_part(self, part: int) -> "Reading":
+        """The same with the words of one text alone; those of the others stand for nothing that could change."""
+        chosen = [number for number, word in enumerate(self.words) if word.part == part]
+        renumbered = np.full(len(self.words) + 1, NO_WORD)  # the last is that of NO_WORD itself
+        renumbered[chosen] = np.arange(len(chosen))
+        return replace(self, words=tuple(self.words[number] for number in chosen), numbers=renumbered[self.numbers])
 
 
 def reading_of(texts: Sequence[str], rows: Iterable[ReadRow], segment: Segmenter | None = None) -> Reading:

@@ -63,6 +63,13 @@ class Subject:
         numbered = replace(batch, ragged=replace(batch.ragged, ids=batch.origins))
         return self.target.score(self._outputs(numbered, vectors.reshape(copies * length, width)))
 
+    def sides(self) -> "list[Subject]":
+        """The subject itself, or one for each text where texts are explained apart; words keep their order."""
+        if not self.target.apart:
+            return [self]
+        parts = sorted({word.part for word in self.reading.words})
+        return [replace(self, reading=self.reading.of_part(part)) for part in parts]
+
     @property
     def reads_all_tokens(self) -> bool:
         """Whether the head reads every token's last state, as the mean of an embedding does."""

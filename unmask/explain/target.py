@@ -23,6 +23,7 @@ class Target:
     places: tuple[tuple[int, int], ...]  # (row, token) that the head is read at; a head of sequences: (row, 0)
     score: Score
     probability: Score
+    apart: bool = False  # words of each text are altered while the other text stays: two blank texts would be alike
 
 
 def class_target(label: str, number: int, rows: int, *, temperature: float = 1.0, several: bool = False) -> Target:
@@ -98,7 +99,7 @@ def similarity_target(label: str, parts: Sequence[int]) -> Target:
         vectors = _means(outputs, parts)
         return F.cosine_similarity(vectors[:, 0], vectors[:, 1], dim=-1)
 
-    return Target(label, _starts(len(parts)), score, score)
+    return Target(label, _starts(len(parts)), score, score, apart=True)
 
 
 def word_target(label: str, id: int, place: tuple[int, int]) -> Target:
