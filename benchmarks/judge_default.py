@@ -8,7 +8,6 @@ written in float16 with `checksums.txt`; its scores, by category too, and the te
 """
 
 import argparse
-import hashlib
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -18,7 +17,7 @@ import numpy as np
 from unmask.apps.judging import judge_pretrained
 from unmask.data.ragged import Integers
 from unmask.data.store import Store
-from unmask.files import write_text
+from unmask.model.checksums import write_checksums
 from unmask.model.folder import open_model, save_model
 from unmask.tasks.bars import draw_bars
 from unmask.tasks.corpus import open_corpus
@@ -48,7 +47,7 @@ def main() -> None:
     provenance = {**opened.about.provenance, "terms": TERMS}
     about = replace(opened.about, scores=rounded(scores), provenance=provenance)
     save_model(given.output, opened.config, opened.model, opened.tokenizer, about, dtype="float16")
-    seal(given.output)
+    write_checksums(given.output)
     print(rounded(scores))
 
 
@@ -97,13 +96,6 @@ def rounded(value: Any) -> Any:
     if isinstance(value, dict):
         return {name: rounded(inner) for name, inner in value.items()}
     return round(value, 4) if isinstance(value, float) else value
-
-
-def seal(folder: Path) -> None:
-    """Writes `checksums.txt` as sha256sum would."""
-    files = sorted(path for path in folder.iterdir() if path.name != "checksums.txt")
-    lines = [f"{hashlib.sha256(path.read_bytes()).hexdigest()}  {path.name}\n" for path in files]
-    write_text(folder / "checksums.txt", "".join(lines))
 
 
 if __name__ == "__main__":

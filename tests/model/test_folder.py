@@ -615,3 +615,10 @@ def test_the_hub_is_asked_only_by_name_and_its_refusal_is_one_line(
     assert open_model("hf:me/bert").about.head == "masked_words"
     with pytest.raises(InputError, match="could not be fetched"):
         open_model("hf:me/other")
+
+
+def test_the_weights_may_be_read_by_whoever_may_read_the_rest(tmp_path: Path) -> None:
+    config = BertConfig(vocabulary_size=6, width=8, layers=1, heads=2, feed_forward=16, positions=12)
+    save_model(tmp_path / "model", config, Bert(config), Tokenizer([*SPECIAL_PIECES, "word"]), About())
+    modes = {path.stat().st_mode for path in (tmp_path / "model").iterdir()}
+    assert len(modes) == 1

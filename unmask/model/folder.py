@@ -143,6 +143,8 @@ def save_model(
             (temporary / name).parent.mkdir(exist_ok=True)
             (temporary / name).write_text(text, encoding="utf-8")
         save_file(published, temporary / "model.safetensors", metadata={"format": "pt"})
+        # safetensors lets nobody else read it; the other files say what this user wants others to read
+        (temporary / "model.safetensors").chmod((temporary / "config.json").stat().st_mode)
     if about.head != "embedding":  # of an embedding model that stood here before
         (folder / "modules.json").unlink(missing_ok=True)
     for name in TOKENIZER_FILES if "vocabulary" in about.base else ():  # of a model that was whole
