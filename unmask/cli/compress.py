@@ -50,6 +50,9 @@ def compress(
     epochs: Annotated[float | None, typer.Option("--epochs", min=0.01, help="How often the data is seen.")] = None,
     lr: Annotated[float | None, typer.Option("--lr", min=0.0, help="Peak learning rate of what is learned.")] = None,
     batch_size: Annotated[int | None, typer.Option("--batch-size", min=1, help="Examples a step.")] = None,
+    beside: Annotated[
+        list[Path] | None, typer.Option("--beside", metavar="DIR", help="Another folder for the report; repeatable.")
+    ] = None,
     force: Annotated[bool, typer.Option("--force", help="Write the folder however much is lost.")] = False,
     *,
     console: Console,
@@ -71,7 +74,19 @@ def compress(
     recipe = Recipe((*(trim_vocab or ()), *(texts or ())), layers, heads, neurons, distil_to, form)
     given = {"epochs": epochs, "learning_rate": lr, "batch_size": batch_size}
     changes = {name: value for name, value in given.items() if value is not None}
-    request = Request(model, output, recipe, target, data, dev, parse_columns(columns), changes, force, console.seed)
+    request = Request(
+        model,
+        output,
+        recipe,
+        target,
+        data=data,
+        dev=dev,
+        columns=parse_columns(columns),
+        changes=changes,
+        beside=tuple(beside or ()),
+        force=force,
+        seed=console.seed,
+    )
     with console.progress("learning", None, "steps") as bar:
         made = run(
             request, console.note, lambda standing, steps: bar.update(standing.step.number, steps, **_loss(standing))

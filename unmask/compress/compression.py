@@ -32,6 +32,7 @@ class Request:
     dev: Path | None = None
     columns: Mapping[str, str] = field(default_factory=dict)
     changes: Mapping[str, Any] = field(default_factory=dict)  # of the settings of what is learned
+    beside: tuple[Path, ...] = ()  # other folders of the same task for the report
     force: bool = False
     seed: int = 0
 
@@ -78,7 +79,7 @@ def compress(
         note(f"chosen: {recipe.name}, the first of {len(tried)} that reaches the target")
     made = carry_out(recipe, opened, means)
     scores = _write(request, recipe, opened, made, material)
-    folders = {"before": source, "after": request.folder}
+    folders = {"before": source, **{path.name: path for path in request.beside}, "after": request.folder}
     sizes = {name: total_bytes(folder) for name, folder in folders.items()}
     measured = measure(folders, sizes, material.timed, scores=scores, note=note)
     result = _result(request, recipe, measured, tried)
@@ -92,6 +93,8 @@ def _check(request: Request, source: Path) -> None:
         raise InputError(f"{source}, a serving folder", wanted="the model folder that it was made from")
     if request.folder.resolve() == source.resolve():
         raise InputError(f"-o {request.folder}, the model itself", wanted="another folder")
+    if len({"before", "after", *(path.name for path in request.beside)}) != len(request.beside) + 2:
+        raise InputError("--beside with names that are alike", wanted="folders that can be told apart by their names")
     if request.target is None and request.recipe == Recipe():
         raise InputError("nothing to do", wanted="--int8, --layers, --heads, --distil-to, --trim-vocab or a target")
     if request.recipe.distil_to and request.recipe.prunes:
@@ -118,11 +121,12 @@ def _write(
     examples = material.dev if material.scored else ()
     whole = with_provenance(made, request.model, recipe, told)
     write(recipe, whole, request.folder, examples=examples, force=request.force)
-    return {"before": before, "after": ask(open_variant(request.folder))}
+    others = {path.name: ask(open_variant(path)) for path in request.beside}
+    return {"before": before, **others, "after": ask(open_variant(request.folder))}
 
 
 def _result(request: Request, recipe: Recipe, measured: list[Measured], tried: list[Tried]) -> Compressed:
-    before, after = measured
+    before, *_, after = measured
     return Compressed(
         folder=str(request.folder),
         recipe=recipe.name,

@@ -107,10 +107,10 @@ def best_neurons(importance: Sequence[Numbers], share: float) -> list[list[int]]
 
 
 def layer_choices(importance: Numbers, keep: int) -> dict[str, tuple[int, ...]]:
-    """Which layers could stay: the lowest, evenly spread ones, or the most important; each choice once.
+    """Which layers could stay: evenly spread ones, the lowest, or the most important; each choice once.
 
     >>> layer_choices(np.array([5.0, 1.0, 1.0, 6.0]), 2)
-    {'lowest': (0, 1), 'spread': (0, 3)}
+    {'spread': (0, 3), 'lowest': (0, 1)}
     """
     count = len(importance)
     if not 1 <= keep <= count:
@@ -134,8 +134,8 @@ def spread(count: int, keep: int) -> list[int]:
 
 
 CHOICES: dict[str, Callable[[Numbers, int], Sequence[int]]] = {
-    "lowest": lambda _, keep: range(keep),
     "spread": lambda importance, keep: spread(len(importance), keep),
+    "lowest": lambda _, keep: range(keep),
     "important": lambda importance, keep: sorted(np.argsort(-importance, kind="stable")[:keep].tolist()),
 }
 

@@ -12,6 +12,7 @@ from typing import Any
 
 import torch
 
+from unmask.compress.agreement import agreement
 from unmask.compress.distil import Teaching
 from unmask.compress.importance import Importance, importance, importance_by_weights
 from unmask.compress.learning import AGAIN, OnStep, distil, learn, teach, usual_settings
@@ -26,6 +27,7 @@ from unmask.model.bert import Bert
 from unmask.model.folder import ModelFolder, save_model
 from unmask.model.heads import BertWithHead, Embedding, Pretraining
 from unmask.model.names import POOLED_HEADS, LoadReport
+from unmask.model.outputs import outputs_of
 from unmask.tasks.finetuning import PART_TOKENS, divided, units
 from unmask.tasks.task import Task, make_batch
 from unmask.text.documents import read_texts
@@ -138,21 +140,26 @@ def _pruned(opened: ModelFolder, recipe: Recipe, means: Means) -> ModelFolder:
 
 
 def _fewer_layers(opened: ModelFolder, task: Task, keep: int, means: Means) -> BertWithHead | Bert:
-    """The choice of layers that has the least loss on labelled examples; the lowest ones where there are none."""
-    material = means.material
-    choices = layer_choices(_weighed(opened.model, task, material, opened).layers, keep)
-    if not material.labelled or len(choices) == 1:
+    """The choice of layers that does least harm on the examples; evenly spread ones where there are none to tell."""
+    choices = layer_choices(_weighed(opened.model, task, means.material, opened).layers, keep)
+    if not means.learns or not means.material.training or task.head == "masked_words":
         return keep_layers(opened.model, next(iter(choices.values())))
     found = {name: keep_layers(opened.model, layers) for name, layers in choices.items()}
-    losses = {
-        name: mean_loss(model, task, material.training[:JUDGING], opened)
-        for name, model in found.items()
-        if isinstance(model, BertWithHead)
-    }
-    best = min(losses, key=losses.__getitem__)
-    told = ", ".join(f"{name} {list(choices[name])}: {loss:.3f}" for name, loss in losses.items())
-    means.note(f"layers by their loss before learning again: {told}")
-    return found[best]
+    harms = {name: _harm(model, opened, task, means.material) for name, model in found.items()}
+    told = ", ".join(f"{name} {list(choices[name])}: {harm:.3f}" for name, harm in harms.items())
+    figure = "loss" if means.material.labelled else "disagreement"
+    means.note(f"layers by their {figure} before learning again: {told}")
+    return found[min(harms, key=harms.__getitem__)]
+
+
+def _harm(model: BertWithHead | Bert, opened: ModelFolder, task: Task, material: Material) -> float:
+    """The loss on labelled examples; without labels, how far the answers are from those of the whole model."""
+    examples = material.training[:JUDGING]
+    if material.labelled and isinstance(model, BertWithHead):
+        return mean_loss(model, task, examples, opened)
+    rows = task.rows(examples, opened.tokenizer)
+    given, expected = (outputs_of(_speaking(one), rows) for one in (model, opened.model))
+    return 1 - agreement(given, expected, task.head)
 
 
 def _weighed(model: BertWithHead | Bert, task: Task, material: Material, opened: ModelFolder) -> Importance:
