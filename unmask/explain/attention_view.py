@@ -26,10 +26,12 @@ def attention_view(subject: Subject, row: int = 0) -> str:
     pieces = [subject.tokenizer.pieces[id] for id in subject.reading.rows[row].ids]
     first = int(subject.reading.lengths[:row].sum())
     words = subject.reading.numbers[first : first + len(pieces)]
+    rows = len(subject.reading.rows)
+    title = f" in sequence {row + 1} of {rows}" if rows > 1 else ""
     layers = [maps.double().cpu().numpy() for maps in attention_of(subject, row)]
     return "\n".join(
         [
-            "<h2>What each head attends to</h2>",
+            f"<h2>What each head attends to{title}</h2>",
             "<p class='note'>Rows are tokens that look, columns are tokens looked at; the darker, the more.</p>",
             model_view(layers),
             _table(layers, words, pieces),
@@ -78,11 +80,14 @@ def head_view(map_: Maps, pieces: Sequence[str], title: str) -> str:
 
 
 def _shades(map_: Maps) -> str:
-    """The cells of a map; a shade grows with the root, so that spread attention shows."""
-    return "".join(
-        f'<path fill-opacity="{opacity:.2f}" d="' + "".join(f"M{seen} {token}h1v1h-1z" for token, seen in cells) + '"/>'
-        for opacity, cells in _levels(np.sqrt(map_))
-    )
+    """The cells of a map as strokes, neighbours of one shade as one; a shade grows with the root of the attention."""
+    drawn = []
+    for opacity, cells in _levels(np.sqrt(map_)):
+        flat = np.array([token * (len(map_) + 1) + seen for token, seen in cells])  # a line's end touches no next line
+        runs = np.split(flat, np.flatnonzero(np.diff(flat) > 1) + 1)
+        steps = "".join(f"M{run[0] % (len(map_) + 1)} {run[0] // (len(map_) + 1)}h{len(run)}" for run in runs)
+        drawn.append(f'<path stroke-opacity="{opacity:.2f}" d="{steps}"/>')
+    return f'<g class="cells" transform="translate(0 .5)">{"".join(drawn)}</g>'
 
 
 def _levels(map_: Maps) -> Iterator[tuple[float, list[list[int]]]]:

@@ -18,9 +18,9 @@ STYLE = """
 body { margin: 0 auto; max-width: 62rem; padding: 1.25rem 1rem 4rem; background: var(--paper); color: var(--ink);
   font: 1rem/1.5 system-ui, "Segoe UI", "PingFang SC", "Noto Sans CJK SC", sans-serif; overflow-wrap: anywhere; }
 h1 { font-size: 1.4rem; } h2 { font-size: 1.05rem; margin-top: 2rem; } .note { color: var(--quiet); font-size: .9rem; }
-svg { max-width: 100%; height: auto; } svg text { font-size: 12px; fill: var(--ink); } svg path { fill: var(--look); }
-.frame { fill: none; stroke: var(--line); stroke-width: .2; }
-svg .look path { fill: none; stroke: var(--look); stroke-width: 2; }
+svg { max-width: 100%; height: auto; } svg text { font-size: 12px; fill: var(--ink); }
+svg path { fill: none; stroke: var(--look); } .frame { fill: none; stroke: var(--line); stroke-width: .2; }
+.look { stroke-width: 2; } .cells { stroke-width: 1; }
 .heads { display: flex; flex-wrap: wrap; gap: 1rem; } figure { margin: 0; } figcaption { color: var(--quiet); }
 details { margin: .75rem 0; } summary { cursor: pointer; }
 table { border-collapse: collapse; font-size: .9rem; font-variant-numeric: tabular-nums; }
