@@ -64,3 +64,16 @@ def test_a_bad_row_is_an_error_among_the_answers(model: Path, tmp_path: Path) ->
 def test_calibrating_needs_examples(model: Path, tmp_path: Path) -> None:
     with pytest.raises(InputError, match="--data"):
         told("export", model, "-o", tmp_path / "serving", "--int8", "--calibrated")
+
+
+@pytest.mark.parametrize("ending", ["txt", "csv", "jsonl"])
+def test_a_line_that_is_not_utf8_spares_the_others(ending: str, model: Path, tmp_path: Path) -> None:
+    told("export", model, "-o", tmp_path / "serving")
+    lines = [b"the fox", b"the \xff dog", b"nobody \0 hoped", b"they had"]
+    if ending == "csv":
+        lines.insert(0, b"text")
+    if ending == "jsonl":
+        lines = [b'{"text": "' + line.replace(b"\0", b"\\u0000") + b'"}' for line in lines]
+    (tmp_path / f"bad.{ending}").write_bytes(b"\n".join(lines) + b"\n")
+    answers = told("predict", tmp_path / "serving", "--input", tmp_path / f"bad.{ending}")["answers"]
+    assert ["error" in answer for answer in answers] == [False, True, True, False]  # type: ignore[union-attr]

@@ -1,11 +1,14 @@
 """Cells of labelled rows, and what is said of files, rows and cells that do not have what they should."""
 
+import re
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
 from unmask.errors import InputError
-from unmask.text.formats import LONE_SURROGATE
+
+# of JSON's escapes; the surrogates from dc80 to dcff stand for bytes that are not UTF-8, and stay to tell of them
+HALF_A_CHARACTER = re.compile("[\ud800-\udc7f\udd00-\udfff]")
 
 
 def shorten(names: Iterable[str], most: int = 10) -> str:
@@ -35,7 +38,7 @@ def text_cell(place: str, row: Mapping[str, Any], column: str) -> str:
     if not isinstance(value, str):
         got = f"{place}, column '{column}': a {type(value).__name__}"
         raise InputError(got, wanted="text in that column", do="name another with --columns text=NAME")
-    return value if value.isascii() else LONE_SURROGATE.sub("\ufffd", value)
+    return value if value.isascii() else HALF_A_CHARACTER.sub("\ufffd", value)
 
 
 def is_blank(text: str) -> bool:

@@ -9,8 +9,8 @@ from unmask.data.text_lines import numbered_lines
 from unmask.errors import InputError
 
 
-def read_json_lines(path: Path) -> Iterator[tuple[int, dict[str, Any]]]:
-    """The objects of a file, each with the number of its line; blank lines are skipped.
+def read_json_lines(path: Path, *, strict: bool = True) -> Iterator[tuple[int, dict[str, Any]]]:
+    """The objects of a file, each with the number of its line; blank lines are skipped, and `strict` is that of lines.
 
     >>> import tempfile
     >>> file = Path(tempfile.mkdtemp()) / "rows.jsonl"
@@ -18,7 +18,7 @@ def read_json_lines(path: Path) -> Iterator[tuple[int, dict[str, Any]]]:
     >>> list(read_json_lines(file))
     [(1, {'text': 'one'}), (3, {'text': 'two'})]
     """
-    for number, line in numbered_lines(path):
+    for number, line in numbered_lines(path, strict=strict):
         if line and not line.isspace():
             yield number, _object(line, f"{path} line {number}")
 

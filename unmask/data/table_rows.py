@@ -18,14 +18,18 @@ from unmask.text.formats import CSV_DIALECTS, LONGEST_ROW, ending_of, format_of,
 from unmask.text.streams import open_bytes
 
 Row = tuple[str, dict[str, Any]]  # its place, its cells by column
+Lines = Iterator[tuple[int, str]]  # with their numbers
 
 
-def read_rows(path: Path, *, columns: Sequence[str] = (), broken: list[str] | None = None) -> Iterator[Row]:
+def read_rows(
+    path: Path, *, columns: Sequence[str] = (), broken: list[str] | None = None, strict: bool = True
+) -> Iterator[Row]:
     """The rows of a table.
 
     `columns` names those of a file that may come without a header; its first line is one if it holds any of the names.
     Such a file may lack the last of them.
-    Rows with too few or too many cells are an error, unless `broken` is there to collect their places.
+    Rows with too few or too many cells are an error, unless `broken` is there to collect their places; `strict` is that
+    of lines.
 
     >>> import tempfile
     >>> file = Path(tempfile.mkdtemp()) / "reviews.tsv"
@@ -37,8 +41,8 @@ def read_rows(path: Path, *, columns: Sequence[str] = (), broken: list[str] | No
     if kind == "parquet":
         return _parquet_rows(path)
     if kind == "jsonl":
-        return _array_rows(path) if ending_of(path) == "json" and _is_array(path) else _object_rows(path)
-    return _cell_rows(path, _CELLS[kind](path), columns, broken)
+        return _array_rows(path) if ending_of(path) == "json" and _is_array(path) else _object_rows(path, strict)
+    return _cell_rows(path, _CELLS[kind](numbered_lines(path, strict=strict), path), columns, broken)
 
 
 def _cell_rows(
@@ -69,21 +73,21 @@ def _again(first: tuple[int, list[str]], lines: Iterator[tuple[int, list[str]]])
     yield from lines
 
 
-def _txt_cells(path: Path) -> Iterator[tuple[int, list[str]]]:
-    return ((number, line.split("\t")) for number, line in numbered_lines(path))
+def _txt_cells(lines: Lines, _: Path) -> Iterator[tuple[int, list[str]]]:
+    return ((number, line.split("\t")) for number, line in lines)
 
 
-def _tsv_cells(path: Path) -> Iterator[tuple[int, list[str]]]:
-    return ((number, line.split("\t")) for number, line in numbered_lines(path) if line)
+def _tsv_cells(lines: Lines, _: Path) -> Iterator[tuple[int, list[str]]]:
+    return ((number, line.split("\t")) for number, line in lines if line)
 
 
-def _csv_cells(path: Path) -> Iterator[tuple[int, list[str]]]:
+def _csv_cells(numbered: Lines, path: Path) -> Iterator[tuple[int, list[str]]]:
     """Rows with the number of their first line; a quoted cell may hold line ends."""
     last = 0
 
     def lines() -> Iterator[str]:
         nonlocal last
-        for number, line in numbered_lines(path):
+        for number, line in numbered:
             last = number
             yield line + "\n"
 
@@ -98,15 +102,15 @@ def _csv_cells(path: Path) -> Iterator[tuple[int, list[str]]]:
         raise InputError(f"{path} line {number}: {error}", wanted="rows of cells, quotes closed") from None
 
 
-_CELLS: dict[str, Callable[[Path], Iterator[tuple[int, list[str]]]]] = {
+_CELLS: dict[str, Callable[[Lines, Path], Iterator[tuple[int, list[str]]]]] = {
     "csv": _csv_cells,
     "tsv": _tsv_cells,
     "txt": _txt_cells,
 }
 
 
-def _object_rows(path: Path) -> Iterator[Row]:
-    return ((f"{path} line {number}", row) for number, row in read_json_lines(path))
+def _object_rows(path: Path, strict: bool) -> Iterator[Row]:
+    return ((f"{path} line {number}", row) for number, row in read_json_lines(path, strict=strict))
 
 
 def _is_array(path: Path) -> bool:

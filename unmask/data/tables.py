@@ -50,7 +50,8 @@ def read_table(
 ) -> Reading:
     """The examples of a table; `columns` maps text, text_a, text_b, text_c, label or id to the names of the file.
 
-    Where labels are not asked for they are not read, and every row stays, so that answers keep step with the file.
+    Where labels are not asked for they are not read, and every row stays, so that answers keep step with the file,
+    those too that are not UTF-8: lone surrogates in them tell.
 
     >>> import tempfile
     >>> file = Path(tempfile.mkdtemp()) / "reviews.csv"
@@ -64,7 +65,8 @@ def read_table(
     left_out: Counter[str] = Counter()
     examples, places = [], []
     read: _RowReader | None = None
-    for place, row in read_rows(path, columns=layout.columns, broken=broken if layout.broken else None):
+    rows = read_rows(path, columns=layout.columns, broken=broken if layout.broken else None, strict=labelled)
+    for place, row in rows:
         read = read or _RowReader(layout, _find_columns(path, row, layout, labelled=labelled), labels, separator)
         example = read(place, row)
         if isinstance(example, str):

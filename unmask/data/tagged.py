@@ -48,7 +48,7 @@ def read_tagged(path: Path, *, columns: Mapping[str, str] | None = None, labelle
     elif labelled or _has_columns(path):
         placed = list(_column_examples(path, labelled))
     else:
-        placed = [(f"{path} line {number}", untagged(text)) for number, text in numbered_lines(path)]
+        placed = [(f"{path} line {number}", untagged(text)) for number, text in numbered_lines(path, strict=False)]
     if not placed:
         raise no_examples(path, "sentences of words and tags" if labelled else "sentences")
     places, examples = zip(*placed, strict=True)
