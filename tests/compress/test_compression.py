@@ -14,7 +14,7 @@ from unmask.compress.learning import AGAIN, learn
 from unmask.compress.material import made_examples, read_material
 from unmask.compress.recipe import Means, Recipe, carry_out, total_bytes
 from unmask.compress.report import JSON, PICTURE, measure, table
-from unmask.compress.timing import Timed, answer_all
+from unmask.compress.timing import Timed, answer_all, time_folder
 from unmask.compress.variant import masked_accuracy, of_model, open_variant
 from unmask.data.examples import TextExample
 from unmask.errors import InputError
@@ -216,6 +216,11 @@ def test_a_folder_is_timed_from_start_to_first_answer(folder: Path, capsys: pyte
     ready, told = capsys.readouterr().out.splitlines()
     assert ready == "ready"
     assert len(json.loads(told)["singles"]) == 3
+
+
+def test_a_folder_that_does_not_answer_is_named(tmp_path: Path) -> None:
+    with pytest.raises(InputError, match=r"does not answer.*no weights"):
+        time_folder(tmp_path, [TextExample("a")])
 
 
 @pytest.mark.slow

@@ -48,7 +48,7 @@ def time_folder(folder: Path | str, examples: Sequence[Any]) -> Timed:
         told = process.stdout.read()
         complaint = process.stderr.read().decode(errors="replace")
     if process.returncode:
-        raise InputError(f"{folder}, which does not answer: {complaint.strip().splitlines()[-1:]}")
+        raise InputError(f"{folder}, which does not answer: {(complaint.splitlines() or ['no reason given'])[-1]}")
     return Timed(cold_start, **json.loads(told))
 
 
