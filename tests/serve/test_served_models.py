@@ -9,10 +9,11 @@ import pytest
 from made_clock import run
 from small_models import small_model
 
+from unmask.apps.refusing import Refused
 from unmask.errors import InputError
 from unmask.model.about import About
 from unmask.model.folder import save_model
-from unmask.serve.application import Application, Question, open_application
+from unmask.serve.application import Application, Question, ToFill, open_application
 from unmask.serve.models import Models, UnknownModel, folders_of, identity_of
 
 
@@ -194,3 +195,12 @@ def test_a_model_that_nobody_can_ask_is_refused_at_the_start(tmp_path: Path) -> 
     save_model(tmp_path / "model", opened.config, opened.model, opened.tokenizer, opened.about)
     with pytest.raises(InputError, match="'choose'; wanted one for classify"):
         open_application(tmp_path / "model")
+
+
+def test_texts_without_a_mask_cost_no_second_try(tmp_path: Path) -> None:
+    opened = small_model("pretraining")
+    save_model(tmp_path / "model", opened.config, opened.model, opened.tokenizer, opened.about)
+    application = open_application(tmp_path / "model")
+    texts = ["nothing", "the [MASK]", ""] * 700
+    answers = application([Question("fill", ToFill(text)) for text in texts])
+    assert [isinstance(answer, Refused) for answer in answers] == ["[MASK]" not in text for text in texts]

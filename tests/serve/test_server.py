@@ -131,6 +131,7 @@ def test_bytes_that_are_no_http_get_a_status(running: Running) -> None:
         assert b"400" in connection.recv(1000)
 
 
+@pytest.mark.slow
 def test_accepted_work_is_finished_when_it_is_told_to_stop(folders: dict[str, Path]) -> None:
     server = Running(str(folders["quick"]))
     with ThreadPoolExecutor(8) as pool:
@@ -144,6 +145,7 @@ def test_accepted_work_is_finished_when_it_is_told_to_stop(folders: dict[str, Pa
     assert {json.loads(line)["event"] for line in server.lines} == {"request"}
 
 
+@pytest.mark.slow
 def test_a_folder_is_replaced_under_load_without_an_error(folders: dict[str, Path], tmp_path: Path) -> None:
     served, other = tmp_path / "mine", tmp_path / "other"
     shutil.copytree(folders["quick"], served)
