@@ -100,7 +100,9 @@ def test_trimming_keeps_every_answer_bit_for_bit_and_unlabelled_text_is_enough(f
 
 @pytest.mark.usefixtures("quick")
 def test_a_student_of_plain_text_is_scored_by_labels_where_dev_has_them(folder: Path, tmp_path: Path) -> None:
-    asked = _asked(folder, tmp_path / "small", Recipe(distil_to="1x32"), data=folder / "texts.txt")
+    columns = {"text": "text", "label": "label"}
+    plain = folder / "texts.txt"
+    asked = _asked(folder, tmp_path / "small", Recipe(distil_to="1x32"), data=plain, columns=columns)
     made = compress(replace(asked, beside=(folder / "whole",)))
     assert (made.metric, made.score_before) == ("accuracy", 1.0)
     assert made.score_after is not None

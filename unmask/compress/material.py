@@ -80,6 +80,7 @@ def read_material(
 
 def _read(about: About, task: Task, path: Path, part: str, columns: Mapping[str, str] | None) -> tuple[Reading, bool]:
     """The examples of a file and whether they have labels; where the task finds none, texts are read without."""
+    columns = {} if ".txt" in path.suffixes else columns  # such a file names none
     if task.kind not in KINDS:
         return read_table(path, columns=columns, labelled=False), False
     wanted = asked(about.task if about.task in PRESETS else task.kind)
