@@ -17,6 +17,7 @@ from unmask.compress.onnx_bert import HEADS, INPUTS, bert_graph
 from unmask.compress.onnx_graph import MICROSOFT
 from unmask.compress.prune import keep_heads
 from unmask.errors import InputError
+from unmask.model.folder import open_model
 from unmask.model.heads import BertWithHead
 from unmask.runtime.batching import padded
 from unmask.runtime.engine import Engine
@@ -144,3 +145,9 @@ def test_the_difference_is_that_of_the_worst_number(tmp_path: Path) -> None:
     with torch.no_grad():
         opened.model.head.classifier.bias += 0.25
     assert abs(max_difference(opened, engine) - 0.25) < 1e-5
+
+
+def test_a_serving_folder_opened_in_torch_says_what_it_is(tmp_path: Path) -> None:
+    export(small_model("classes"), tmp_path)
+    with pytest.raises(InputError, match="this serving folder was exported from"):
+        open_model(tmp_path)

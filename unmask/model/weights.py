@@ -106,7 +106,9 @@ def _only_checkpoint(folder: Path) -> Path:
         raise InputError(f"{folder} with several checkpoints ({several})", do="name one of them by its prefix")
     if not found:
         wanted = f"{', '.join(FORMS)} or a TensorFlow checkpoint in it"
-        raise InputError(f"{folder}, which holds no weights", wanted=wanted)
+        served = (folder / "onnx").is_dir()
+        do = "name the model folder that this serving folder was exported from" if served else ""
+        raise InputError(f"{folder}, which holds no weights", wanted=wanted, do=do)
     return found[0]
 
 
