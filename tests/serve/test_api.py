@@ -2,6 +2,7 @@
 
 import base64
 import json
+import re
 from pathlib import Path
 from typing import Any
 
@@ -209,4 +210,14 @@ def test_the_description_has_examples_that_are_answered(client: TestClient) -> N
         examples = paths[path]["post"]["requestBody"]["content"]["application/json"]["examples"]
         for example in examples.values():
             assert client.post(path, json=example["value"]).status_code == 200, example
-    assert client.get("/docs").status_code == 200
+
+
+def test_the_page_of_the_description_names_every_path_and_asks_no_other_server(client: TestClient) -> None:
+    page = client.get("/docs").text
+    assert all(f"<code>{method.upper()} {path}</code>" in page for path, methods in paths(client) for method in methods)
+    assert "今天天气很[MASK]。" in page
+    assert not re.search(r"<script|<link|src=|url\(|https?://", page)
+
+
+def paths(client: TestClient) -> Any:
+    return client.get("/openapi.json").json()["paths"].items()

@@ -15,7 +15,7 @@ from typing import Annotated, Any
 import uvicorn
 from fastapi import Body, FastAPI, Request
 from fastapi.exceptions import RequestValidationError
-from fastapi.responses import JSONResponse, Response
+from fastapi.responses import HTMLResponse, JSONResponse, Response
 from prometheus_client import CONTENT_TYPE_LATEST
 from starlette.exceptions import HTTPException
 from starlette.middleware.cors import CORSMiddleware
@@ -25,6 +25,7 @@ from unmask.errors import InputError
 from unmask.serve import replies
 from unmask.serve.api import REQUESTS, Asked, model_list
 from unmask.serve.batcher import Closed, DeadlinePassed, QueueFull
+from unmask.serve.description import description_page
 from unmask.serve.faults import Trouble, invalid, trouble_of
 from unmask.serve.figures import Figures
 from unmask.serve.gate import BODY_SECONDS, LARGEST_BODY, Gate, Log, Rules, write_log
@@ -66,10 +67,13 @@ def make_app(models: Models, settings: Settings = Settings(), *, figures: Figure
         watching.cancel()
         await models.close()
 
-    app = FastAPI(title="unmask", version=__version__, description=DESCRIPTION, lifespan=life, redoc_url=None)
+    app = FastAPI(
+        title="unmask", version=__version__, description=DESCRIPTION, lifespan=life, docs_url=None, redoc_url=None
+    )
     _add_asks(app, models, settings.timeout)
     _add_listing(app, models)
     _add_health(app, state, figures)
+    _add_description(app)
     _answer_in_words(app)
     if settings.origins:
         app.add_middleware(
@@ -205,6 +209,12 @@ def _add_health(app: FastAPI, state: dict[str, bool], figures: Figures) -> None:
     @app.get("/metrics", summary="Figures for Prometheus", response_class=Response)
     async def metrics() -> Response:
         return Response(figures.text(), media_type=CONTENT_TYPE_LATEST)
+
+
+def _add_description(app: FastAPI) -> None:
+    @app.get("/docs", include_in_schema=False)
+    async def docs() -> Response:
+        return HTMLResponse(description_page(app.openapi()))
 
 
 def _answer_in_words(app: FastAPI) -> None:
