@@ -1,7 +1,7 @@
 """What is explained, of every head: rows are the task's, words are the text's, numbers are the model's."""
 
 from itertools import pairwise
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 import pytest
@@ -13,7 +13,11 @@ from unmask.data.examples import ChoiceExample, QuestionExample, TextExample
 from unmask.data.tagged import untagged
 from unmask.decode.embeddings import normalised
 from unmask.errors import InputError
+from unmask.explain.asked import Asked
+from unmask.explain.erasure import leave_one_out
+from unmask.explain.subject import Subject
 from unmask.explain.subjects import subject_of
+from unmask.explain.word_subjects import answer
 from unmask.explain.words import explained_words
 from unmask.model.folder import ModelFolder
 from unmask.model.heads import BertWithHead
@@ -44,12 +48,31 @@ def answer_of(opened: ModelFolder, example: Any) -> Any:
 
 
 @pytest.mark.parametrize(("head", "about", "example"), EXAMPLES)
-def test_rows_are_those_of_the_task(head: str, about: dict[str, Any], example: Any) -> None:
+def test_rows_are_those_of_the_task_that_say_something_of_the_target(
+    head: str, about: dict[str, Any], example: Any
+) -> None:
     opened = small_model(head, **about)
-    reading = subject_of(opened, example, target=NAMED.get(head)).reading
+    subject = subject_of(opened, example, target=NAMED.get(head))
     rows = task_of(opened.about, opened.config.positions).rows([example], opened.tokenizer)
-    assert [list(row.ids) for row in reading.rows] == [list(row.ids) for row in rows]
-    assert [list(row.segments) for row in reading.rows] == [list(row.segments) for row in rows]
+    expected = [(list(row.ids), list(row.segments)) for row in rows]
+    found = [(list(row.ids), list(row.segments)) for row in subject.reading.rows]
+    if head in ("tokens", "tags_crf", "span"):
+        assert len(found) == len({row for row, _ in subject.target.places})
+        assert all(row in expected for row in found)
+    else:
+        assert found == expected
+
+
+def test_rows_left_out_change_nothing() -> None:
+    opened, example = small_model("span"), QuestionExample("what was lazy ?", LONG)
+    asked = Asked(opened, cast(BertWithHead, opened.model), example, "nobody was")
+    whole = Subject(asked.model, opened.tokenizer, *answer(asked))
+    less = subject_of(opened, example, target="nobody was")
+    assert len(less.reading.rows) < len(whole.reading.rows)
+    scores = dict(zip(whole.reading.words, leave_one_out(whole).scores.tolist(), strict=True))
+    kept = dict(zip(less.reading.words, leave_one_out(less).scores.tolist(), strict=True))
+    assert kept == pytest.approx({word: scores[word] for word in kept}, abs=1e-5)
+    assert max(abs(scores[word]) for word in scores.keys() - kept.keys()) < 1e-5
 
 
 @pytest.mark.parametrize(("head", "about", "example"), EXAMPLES)

@@ -49,7 +49,7 @@ def explained(
     return Explanation(
         label=subject.target.label,
         score=float(subject.scores(everything)[0]),
-        probability=float(subject.probabilities(everything)[0]),
+        probability=float(subject.probabilities(everything)[0]) if subject.target.has_probability else None,
         method=method,
         texts=subject.reading.texts,
         words=subject.reading.words,

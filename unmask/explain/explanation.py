@@ -26,7 +26,7 @@ class Explanation:
 
     label: str  # what is explained: a class, an entity, an answer, a word
     score: float  # the model's own number for it
-    probability: float  # the same as a probability, where there is one
+    probability: float | None  # none where the score is no logit: values, similarities, spans
     method: str
     texts: tuple[str, ...]
     words: tuple[Word, ...]
@@ -58,6 +58,8 @@ class Explanation:
             "scores": list(self.scores),
             "faithfulness": self.faithfulness.to_dict(),
         }
+        if self.probability is None:
+            del told["probability"]
         if self.completeness_error is not None:
             told["completeness_error"] = self.completeness_error
         if self.standard_errors is not None:

@@ -79,9 +79,19 @@ class Reading:
 
     def of_part(self, part: int) -> "Reading":
         """The same with the words of one text alone; those of the others stand for nothing that could change."""
-        chosen = [number for number, word in enumerate(self.words) if word.part == part]
+        return self._with_words([number for number, word in enumerate(self.words) if word.part == part])
+
+    def of_rows(self, rows: Sequence[int]) -> "Reading":
+        """Some of the rows, and the words that they show."""
+        starts = np.cumsum(self.lengths) - self.lengths
+        tokens = np.concatenate([np.arange(starts[row], starts[row] + self.lengths[row]) for row in rows])
+        numbers = self.numbers[tokens]
+        chosen = replace(self, rows=tuple(self.rows[row] for row in rows), numbers=numbers)
+        return chosen._with_words(np.unique(numbers[numbers != NO_WORD]).tolist())
+
+    def _with_words(self, chosen: Sequence[int]) -> "Reading":
         renumbered = np.full(len(self.words) + 1, NO_WORD)  # the last is that of NO_WORD itself
-        renumbered[chosen] = np.arange(len(chosen))
+        renumbered[np.asarray(chosen, np.int64)] = np.arange(len(chosen))
         return replace(self, words=tuple(self.words[number] for number in chosen), numbers=renumbered[self.numbers])
 
 

@@ -38,6 +38,12 @@ class Subject:
     reading: Reading
     target: Target
 
+    def only_what_is_read(self) -> "Subject":
+        """The same without rows that say nothing of the target, such as a question's other windows."""
+        rows = sorted({row for row, _ in self.target.places})
+        places = tuple((rows.index(row), token) for row, token in self.target.places)
+        return replace(self, reading=self.reading.of_rows(rows), target=replace(self.target, places=places))
+
     def scores(self, kept: Flags, *, erased: str = "mask") -> Floats:
         """The score of copies in which only some words are left."""  # (C, W) -> (C,)
         return self._values(kept, erased, self.target.score)

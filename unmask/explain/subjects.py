@@ -30,7 +30,7 @@ def subject_of(opened: ModelFolder, example: Any, *, target: str | None = None, 
     reading, what = SUBJECTS[head](Asked(opened, model, given, target, segmenter() if chinese_words else None))
     if not reading.words:
         raise InputError("an example without a word", wanted="a text with words")
-    return Subject(model, opened.tokenizer, reading, what)
+    return Subject(model, opened.tokenizer, reading, what).only_what_is_read()
 
 
 def as_example(given: Any, head: str | None) -> Any:

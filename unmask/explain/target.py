@@ -22,8 +22,13 @@ class Target:
     label: str  # for people
     places: tuple[tuple[int, int], ...]  # (row, token) that the head is read at; a head of sequences: (row, 0)
     score: Score
-    probability: Score
+    probability: Score  # the score itself where there is none
     apart: bool = False  # words of each text are altered while the other text stays: two blank texts would be alike
+
+    @property
+    def has_probability(self) -> bool:
+        """Whether the score stands for a probability."""
+        return self.probability is not self.score
 
 
 def class_target(label: str, number: int, rows: int, *, temperature: float = 1.0, several: bool = False) -> Target:
