@@ -142,3 +142,10 @@ def test_what_was_not_asked_for_cannot_be_read() -> None:
         encoded.at(torch.tensor([3]))
     with pytest.raises(AssertionError, match="only some tokens"):
         _ = encoded.hidden
+
+
+def test_a_model_without_layers_reads_the_right_tokens_all_the_same() -> None:
+    bert = Bert(BertConfig(vocabulary_size=30, width=8, layers=0, heads=2, positions=12))
+    batch = pack([[2, 7, 8, 3], [2, 9, 3]])
+    places = torch.tensor([1, 5])
+    assert torch.equal(bert(batch, rows=places.numpy()).at(places), bert(batch).hidden[places])

@@ -84,7 +84,7 @@ class Bert(nn.Module):
             for part in (batch.ids, batch.segments, batch.positions, batch.starts)
         )
         x = self.embeddings(ids, segments, positions, chance)  # (T, D)
-        chosen = choose(batch, rows, device) if rows is not None else None
+        chosen = choose(batch, rows, device) if rows is not None and self.layers else None
         layers, attention = [x], []
         for layer in self.layers:
             read = chosen if layer is self.layers[-1] else None

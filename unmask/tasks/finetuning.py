@@ -231,7 +231,7 @@ class FineTuning:
         scores = score(self.task, self.learned, self.dev, self.dev_rows)
         self.learned.train()
         self.seen.append(scores[self.task.metric])
-        if self.seen[-1] > max(self.seen[:-1], default=-math.inf):
+        if self.seen[-1] >= max(self.seen[:-1], default=-math.inf):  # of equals the one that learned longer
             with atomic_path(self.best_path) as temporary:
                 save_file({name: value.contiguous() for name, value in self.learned.state_dict().items()}, temporary)
         return scores
