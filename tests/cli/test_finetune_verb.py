@@ -103,3 +103,32 @@ def test_a_model_of_renamed_labels_is_measured_on_a_public_set(encoder: Path, tm
     )
     fields = json.loads(run("evaluate", tmp_path / "model", "--data", *given, "--json", "--quiet").stdout)
     assert (fields["metric"], fields["score"], fields["examples"]) == ("matthews", 1.0, 16)
+
+
+def test_texts_may_have_several_labels(encoder: Path, tmp_path: Path) -> None:
+    rows = [f"the {thing} is {how},{how}|{thing}" for how in ("warm", "cold") for thing in ("soup", "tea")] * 4
+    (tmp_path / "table.csv").write_text("text,label\n" + "\n".join(rows) + "\n")
+    told = run(
+        *("finetune", "classify", "-m", encoder, "--train", tmp_path / "table.csv", "--dev", tmp_path / "table.csv"),
+        *("-o", tmp_path / "both", "--multi-label", "--epochs", 60, "--lr", 5e-3, "--batch-size", 8),
+        *("--json", "--quiet"),
+    )
+    fields = json.loads(told.stdout)
+    assert fields["metric"] == "micro_f1"
+    assert fields["score"] > 0.9
+    answer = json.loads(run("predict", tmp_path / "both", "the tea is cold", "--quiet").stdout)
+    assert sorted(answer["labels"]) == ["cold", "tea"]
+    measured = run("evaluate", tmp_path / "both", "--data", tmp_path / "table.csv", "--json", "--quiet")
+    assert json.loads(measured.stdout)["score"] == fields["score"]
+    with pytest.raises(InputError, match="--multi-label with regress"):
+        run(
+            "finetune",
+            "regress",
+            "-m",
+            encoder,
+            "--train",
+            tmp_path / "table.csv",
+            "-o",
+            tmp_path / "x",
+            "--multi-label",
+        )

@@ -5,7 +5,7 @@ Rows are made and answers are read by the same code for both.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from itertools import islice
 from pathlib import Path
@@ -104,7 +104,8 @@ class Predictor:
     @property
     def asked(self) -> Asked:
         """The preset or kind of task that the folder was made for; it says how files are read."""
-        return asked(self.about.task if self.about.task in PRESETS else self.task.kind)
+        found = asked(self.about.task if self.about.task in PRESETS else self.task.kind)
+        return replace(found, multi_label=self.about.multi_label)
 
     def __call__(self, text: Any, pair: str | None = None) -> Any:
         """The answer for one text, pair of texts or example, or a list of answers for a list."""

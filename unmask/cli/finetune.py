@@ -65,6 +65,9 @@ def finetune(
     positions: Annotated[
         int | None, typer.Option("--positions", help="More positions than the model has, interpolated, then trained.")
     ] = None,
+    multi_label: Annotated[
+        bool, typer.Option("--multi-label", help="classify: a text has any number of labels, a list or separated by |.")
+    ] = False,
     class_weights: Annotated[
         bool, typer.Option("--class-weights", help="Rare classes count as much as frequent.")
     ] = False,
@@ -141,6 +144,7 @@ def finetune(
         },
         options=_given(longest=length, long_text=long_text, crf=crf, context=context, pooling=pooling),
         class_weights=class_weights,
+        multi_label=multi_label,
         share_encoder=share_encoder,
         device=device,
     )

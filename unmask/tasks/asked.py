@@ -22,6 +22,7 @@ class Asked:
     name: str
     kind: Kind
     preset: Preset | None = None
+    multi_label: bool = False  # a text has any number of classes, as a list or separated by |
 
     @property
     def options(self) -> dict[str, Any]:
@@ -52,7 +53,11 @@ class Asked:
     ) -> Reading | None:
         """The examples of a file; of a preset's folder those of one part (train, dev, test), none if it lacks it."""
         # what is measured on is never left out: an answer that its text does not have counts as wrong
-        further = {"keep_unfound": True} if self.kind.task.kind == "answer" and part != "train" else {}
+        further: dict[str, Any] = {}
+        if self.kind.task.kind == "answer" and part != "train":
+            further["keep_unfound"] = True
+        if self.multi_label:
+            further["labels"] = "several"
         if self.preset is None:
             return self.kind.read(path, columns=columns, labelled=labelled, **further)
         if columns:

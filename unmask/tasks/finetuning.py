@@ -97,6 +97,11 @@ class ExampleBatches:
         """Steps until every example was seen once; the last may be smaller."""
         return -(-len(self.units) // self.batch_size)
 
+    def examples_until(self, step: int) -> int:
+        """How many examples, or rows that are learned alone, were seen in so many steps."""
+        epochs, rest = divmod(step, self.steps_an_epoch)
+        return epochs * len(self.units) + rest * self.batch_size
+
     def parts(self, step: int) -> list[Part]:
         """The micro-batches of a step."""
         epoch, place = divmod(step, self.steps_an_epoch)

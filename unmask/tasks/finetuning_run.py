@@ -61,6 +61,7 @@ class Request:
     options: Mapping[str, Any] = field(default_factory=dict)  # of the task, such as longest and long_text
     share: float = 1.0  # of the training examples
     class_weights: bool = False
+    multi_label: bool = False  # a text has any number of classes
     share_encoder: bool = False  # the folder stores only what differs from the model
     device: str = "cpu"
     save_every: float = 60.0
@@ -103,7 +104,7 @@ class FineTuningRun:
     def __init__(self, request: Request, note: Callable[[str], None] = lambda _: None) -> None:
         self.request, self.note = request, note
         self.started = time.monotonic()
-        self.asked = asked(request.task)
+        self.asked = replace(asked(request.task), multi_label=request.multi_label)
         examples, self.dev, task = self._read()
         self.training = [examples[i] for i in first_share(len(examples), request.share, request.changes.get("seed", 0))]
         self.opened = open_model(request.model)
@@ -179,6 +180,8 @@ class FineTuningRun:
     def _task(self, train: Reading, dev: Reading | None) -> Task:
         request = self.request
         options = {**self.asked.options, **request.options}
+        if request.multi_label and self.asked.kind.task is not Classification:
+            raise InputError(f"--multi-label with {request.task}", wanted="classify", do="leave it out")
         if self.asked.kind.task is Classification:
             labels = () if request.rename else options.get("labels", ())
             options["labels"] = labels or check_labels(train, dev)
@@ -235,7 +238,7 @@ class FineTuningRun:
         answers = task.answers(self.dev, tuning.dev_rows, outputs)
         scores = task.scores(self.dev, answers)
         by_source = self._scores_by_source(task, answers)
-        seen = tuning.run.step * self.settings.batch_size
+        seen = tuning.batches.examples_until(tuning.run.step)
         outcome = Outcome(
             folder=str(request.folder),
             task=request.task,

@@ -9,7 +9,7 @@ from unmask.data.choices import read_choices
 from unmask.data.examples import Reading
 from unmask.data.paired import read_pairs
 from unmask.data.questions import read_questions
-from unmask.data.tables import read_table
+from unmask.data.tables import LabelKind, read_table
 from unmask.data.tagged import read_tagged
 from unmask.errors import InputError
 from unmask.model.about import About
@@ -33,8 +33,10 @@ class Kind:
     heads: tuple[str, ...] = ()  # that it may have besides its usual one
 
 
-def _read_classes(path: Path, *, columns: Mapping[str, str] | None = None, labelled: bool = True) -> Reading:
-    return read_table(path, columns=columns, labelled=labelled)
+def _read_classes(
+    path: Path, *, columns: Mapping[str, str] | None = None, labelled: bool = True, labels: LabelKind = "class"
+) -> Reading:
+    return read_table(path, columns=columns, labelled=labelled, labels=labels)
 
 
 def _read_values(path: Path, *, columns: Mapping[str, str] | None = None, labelled: bool = True) -> Reading:

@@ -4,6 +4,7 @@ from collections.abc import Iterable
 from fnmatch import fnmatchcase
 from itertools import chain
 from pathlib import Path
+from typing import Any
 
 from unmask.data.examples import Reading
 from unmask.errors import InputError
@@ -42,7 +43,7 @@ def official_name(path: Path) -> str:
     return name
 
 
-def read_files(preset: Preset, paths: Iterable[Path], *, labelled: bool = True, **further: bool) -> Reading:
+def read_files(preset: Preset, paths: Iterable[Path], *, labelled: bool = True, **further: Any) -> Reading:
     """The examples of all files of a part, one after the other; `further` is for the preset's reader."""
     readings = [preset.read(path, labelled=labelled, **further) for path in paths]
     return Reading(
