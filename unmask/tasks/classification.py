@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from torch import Tensor
 
 FEWEST_TO_CALIBRATE = 50  # examples without which a temperature would be chance
+SEVERAL_METRICS = ("micro_f1", "macro_f1")  # where a text has any number of classes
 TEMPERATURE = "temperature"  # by which logits are divided, so that probabilities say how often they are right
 
 
@@ -53,7 +54,7 @@ class Classification(Task):
         multi_label = any(isinstance(example.label, tuple) for example in examples)
         found = {label for example in examples for label in _labels(example)}
         if multi_label:
-            options.setdefault("metrics", ("micro_f1", "macro_f1"))
+            options["metrics"] = SEVERAL_METRICS
         return cls(labels=options.pop("labels", None) or order_labels(found), multi_label=multi_label, **options)
 
     @classmethod
@@ -63,6 +64,7 @@ class Classification(Task):
             multi_label=about.multi_label,
             longest=about.max_length or longest,
             long_text=about.long_text,
+            metrics=SEVERAL_METRICS if about.multi_label else cls.metrics,
             thresholds=about.thresholds,
         )
 
@@ -180,7 +182,7 @@ def first_of_examples(batch: TaskBatch) -> np.ndarray[Any, np.dtype[Any]]:
 
 def _several_scores(examples: Sequence[TextExample], answers: Sequence[Any], labels: Sequence[str]) -> dict[str, float]:
     micro, macro = metrics.multi_label_f1([_labels(e) for e in examples], [a.labels for a in answers], labels)
-    return {"micro_f1": micro, "macro_f1": macro}
+    return dict(zip(SEVERAL_METRICS, (micro, macro), strict=True))
 
 
 def _labels(example: TextExample) -> tuple[str, ...]:

@@ -105,6 +105,8 @@ class FineTuningRun:
         self.request, self.note = request, note
         self.started = time.monotonic()
         self.asked = replace(asked(request.task), multi_label=request.multi_label)
+        if request.multi_label and self.asked.kind.task is not Classification:
+            raise InputError(f"--multi-label with {request.task}", wanted="classify", do="leave it out")
         examples, self.dev, task = self._read()
         self.training = [examples[i] for i in first_share(len(examples), request.share, request.changes.get("seed", 0))]
         self.opened = open_model(request.model)
@@ -180,8 +182,6 @@ class FineTuningRun:
     def _task(self, train: Reading, dev: Reading | None) -> Task:
         request = self.request
         options = {**self.asked.options, **request.options}
-        if request.multi_label and self.asked.kind.task is not Classification:
-            raise InputError(f"--multi-label with {request.task}", wanted="classify", do="leave it out")
         if self.asked.kind.task is Classification:
             labels = () if request.rename else options.get("labels", ())
             options["labels"] = labels or check_labels(train, dev)
