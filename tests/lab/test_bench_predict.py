@@ -16,7 +16,7 @@ from unmask.model.folder import save_model
 from unmask.text.tokenizer import Tokenizer
 from unmask.text.vocabulary import SPECIAL_PIECES
 
-WORDS = "rain snow wind cloud sun and over the hill river again slowly".split()
+WORDS = ["rain", "snow", "wind", "cloud", "sun", "and", "over", "the", "hill", "river", "again", "slowly"]
 
 
 @pytest.fixture(scope="module")
