@@ -23,7 +23,7 @@ $(INSTALLED): requirements.lock pyproject.toml
 	$(RUN) -m pip install --quiet --disable-pip-version-check --no-deps --no-build-isolation -e .
 	@touch $@
 
-demo: setup  ## pretrain a small BERT on the text that every Python has, and ask it (about 4 minutes)
+demo: setup  ## pretrain a small BERT on the text that every Python has, ask it, teach it a task (4 minutes)
 	@$(RUN) recipes/demo.py
 
 test: setup  ## run the tests
