@@ -112,7 +112,8 @@ def _evaluate_task(
         "seconds": round(time.monotonic() - started, 3),
     }
     lines = [f"{metric} {scores[metric]:.4f} on {len(reading.examples):,} examples, {fields['seconds']:.0f} s"]
-    return Answer(fields, "\n".join([*lines, *(f"{name} {value:.4f}" for name, value in scores.items())]))
+    lines += [f"{name} {value:.4f}" for name, value in scores.items() if name != metric]
+    return Answer(fields, "\n".join(lines))
 
 
 def _table(title: str, shares: Mapping[str, float]) -> list[str]:
