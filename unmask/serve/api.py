@@ -5,6 +5,7 @@ A request is for one text or for a list of them. One text gets its answer as the
 """
 
 import base64
+from abc import ABC, abstractmethod
 from collections.abc import Iterable, Sequence
 from typing import Annotated, Any, ClassVar, Literal
 
@@ -29,7 +30,7 @@ Text = Annotated[str, Field(max_length=LONGEST)]
 Texts = Annotated[list[Text], Field(min_length=1, max_length=MOST_TEXTS)]
 
 
-class Asked(BaseModel):
+class Asked(BaseModel, ABC):
     """What every request has in common."""
 
     model_config = ConfigDict(extra="forbid")
@@ -42,13 +43,13 @@ class Asked(BaseModel):
 
     model: str | None = Field(None, description="A name that /v1/models lists; the first fitting one if not given.")
 
+    @abstractmethod
     def questions(self) -> list[Question]:
         """What the model is to answer."""
-        raise NotImplementedError
 
+    @abstractmethod
     def told(self, model: str, outcomes: Sequence[Any]) -> dict[str, Any]:
         """The answer as JSON has it."""
-        raise NotImplementedError
 
     @model_validator(mode="after")
     def _not_too_much(self) -> "Asked":
@@ -72,9 +73,9 @@ class OfTexts(Asked):
             return answer_of(outcomes[0])
         return {"answers": [answer_or_fault(outcome) for outcome in outcomes]}
 
+    @abstractmethod
     def example(self, number: int) -> Any:
         """One of the texts as an example."""
-        raise NotImplementedError
 
     def _list(self) -> list[str]:
         return [self.text] if isinstance(self.text, str) else self.text

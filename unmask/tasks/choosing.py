@@ -6,17 +6,16 @@ the sentence that the endings end, it stands before each: `[CLS] context [SEP] q
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from unmask.data.examples import ChoiceExample
 from unmask.data.rows import Row
 from unmask.decode.choices import Chosen, chosen
-from unmask.model.about import About
 from unmask.tasks import metrics
 from unmask.tasks.several_texts import Texts, learned_texts, outputs_of_texts, rows_of_texts
-from unmask.tasks.task import LONGEST, Floats, Losses, Task, TaskBatch
+from unmask.tasks.task import Floats, Losses, OneOutput, TaskBatch
 from unmask.text.tokenizer import Tokenizer
 
 if TYPE_CHECKING:
@@ -24,38 +23,13 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True)
-class Choosing(Task):
+class Choosing(OneOutput):
     """Which of several endings is right? Examples may have different numbers of them."""
 
     kind = "choose"
     head = "choice"
-    together = True
 
-    longest: int = LONGEST  # pieces of context and ending; the longer of the two gives way first
-    long_text: str = "head"  # the part of a long context that is read
     metrics: tuple[str, ...] = ("accuracy",)
-
-    @classmethod
-    def learned_from(cls, examples: Sequence[ChoiceExample], **options: Any) -> Self:
-        """The task; endings need nothing to be known beforehand."""
-        del examples
-        return cls(**options)
-
-    @classmethod
-    def of(cls, about: About, longest: int) -> Self:
-        return cls(longest=about.max_length or longest, long_text=about.long_text)
-
-    @property
-    def about(self) -> dict[str, Any]:
-        return {"max_length": self.longest, "long_text": self.long_text}
-
-    @property
-    def outputs(self) -> int:
-        return 1
-
-    @property
-    def metric(self) -> str:
-        return self.metrics[0]
 
     def rows(self, examples: Sequence[ChoiceExample], tokenizer: Tokenizer) -> list[Row]:
         known = all(example.label is not None for example in examples)

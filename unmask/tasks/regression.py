@@ -2,17 +2,16 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from unmask.data.examples import TextExample
 from unmask.data.rows import Row, text_rows
 from unmask.decode.labels import Valued, valued
-from unmask.model.about import About
 from unmask.tasks import metrics
 from unmask.tasks.classification import first_of_examples, of_examples, pooled
-from unmask.tasks.task import LONGEST, Floats, Losses, Task, TaskBatch
+from unmask.tasks.task import Floats, Losses, OneOutput, TaskBatch
 from unmask.text.tokenizer import Tokenizer
 
 if TYPE_CHECKING:
@@ -20,38 +19,13 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True)
-class Regression(Task):
+class Regression(OneOutput):
     """Which value has a text?"""
 
     kind = "regress"
     head = "regression"
-    together = True
 
-    longest: int = LONGEST
-    long_text: str = "head"
     metrics: tuple[str, ...] = ("spearman", "pearson")
-
-    @classmethod
-    def learned_from(cls, examples: Sequence[TextExample], **options: Any) -> Self:
-        """The task; values need nothing to be known beforehand."""
-        del examples
-        return cls(**options)
-
-    @classmethod
-    def of(cls, about: About, longest: int) -> Self:
-        return cls(longest=about.max_length or longest, long_text=about.long_text)
-
-    @property
-    def about(self) -> dict[str, Any]:
-        return {"max_length": self.longest, "long_text": self.long_text}
-
-    @property
-    def outputs(self) -> int:
-        return 1
-
-    @property
-    def metric(self) -> str:
-        return self.metrics[0]
 
     def rows(self, examples: Sequence[TextExample], tokenizer: Tokenizer) -> list[Row]:
         known = all(example.label is not None for example in examples)

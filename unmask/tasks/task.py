@@ -98,6 +98,39 @@ class Task(ABC):
         return self
 
 
+@dataclass(frozen=True)
+class OneOutput(Task):
+    """A task whose head gives one number for a row, and of which nothing has to be known before it is learned."""
+
+    together = True
+
+    longest: int = LONGEST  # pieces of a row; in a pair the longer text gives way first
+    long_text: str = "head"  # the part of a long text that is read
+    metrics: tuple[str, ...] = ()  # the first counts
+
+    @classmethod
+    def learned_from(cls, examples: Sequence[Any], **options: Any) -> Self:
+        """The task of any examples."""
+        del examples
+        return cls(**options)
+
+    @classmethod
+    def of(cls, about: About, longest: int) -> Self:
+        return cls(longest=about.max_length or longest, long_text=about.long_text)
+
+    @property
+    def about(self) -> dict[str, Any]:
+        return {"max_length": self.longest, "long_text": self.long_text}
+
+    @property
+    def outputs(self) -> int:
+        return 1
+
+    @property
+    def metric(self) -> str:
+        return self.metrics[0]
+
+
 def make_batch(rows: Sequence[Row], per_token: bool) -> TaskBatch:
     """Rows packed without padding, their targets beside them.
 
