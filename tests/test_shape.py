@@ -20,7 +20,7 @@ PROJECT = Path(__file__).resolve().parents[1]
 PACKAGE = PROJECT / "unmask"
 ROOMS = [
     *("text", "data", "decode", "model", "training", "tasks", "runtime"),
-    *("compress", "explain", "lab", "apps", "serve", "cli"),
+    *("compress", "explain", "lab", "retrieve", "apps", "serve", "cli"),
 ]
 FOR_ALL = {"unmask.errors", "unmask.files"}
 MACHINE_PATH = re.compile(r"(?<![\w.~-])/(?:work|tmp|home|root|Users)/\w")

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
-from made_clock import run
+from .made_clock import run
 from starlette.types import Message, Receive, Scope, Send
 
 from unmask.serve.batcher import Closed, DeadlinePassed, QueueFull

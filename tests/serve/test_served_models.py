@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from made_clock import run
+from .made_clock import run
 from small_models import small_model
 
 from unmask.apps.refusing import Refused

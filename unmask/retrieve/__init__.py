@@ -1,0 +1,1 @@
+"""Finding texts: by their words, by their vectors, and by both."""
