@@ -7,9 +7,10 @@ from typing import Any
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from .made_clock import run
 
 from unmask.serve.batcher import Batcher, Closed, DeadlinePassed, ModelThread, QueueFull
+
+from .made_clock import run
 
 
 class Model:

@@ -6,13 +6,14 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
-from .made_clock import run
 from starlette.types import Message, Receive, Scope, Send
 
 from unmask.serve.batcher import Closed, DeadlinePassed, QueueFull
 from unmask.serve.faults import trouble_of
 from unmask.serve.figures import Figures
 from unmask.serve.gate import PER_REQUEST, Gate, Rules
+
+from .made_clock import run
 
 SECRET = "the user's own words"
 
@@ -149,7 +150,7 @@ def test_an_unforeseen_error_is_told_in_words_without_its_own() -> None:
     visit = Visit(failing(ValueError(SECRET)))((0, SECRET.encode()))
     assert (visit.status, SECRET in visit.words) == (500, False)
     assert visit.lines[0]["event"] == "failure"
-    assert visit.lines[0]["at"].startswith("test_gate:")
+    assert visit.lines[0]["at"].startswith(f"{__name__}:")
 
 
 def test_the_log_has_no_word_of_a_text_or_path() -> None:

@@ -6,7 +6,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from .made_clock import run
 from small_models import small_model
 
 from unmask.apps.refusing import Refused
@@ -15,6 +14,8 @@ from unmask.model.about import About
 from unmask.model.folder import save_model
 from unmask.serve.application import Application, Question, ToFill, open_application
 from unmask.serve.models import Models, UnknownModel, folders_of, identity_of
+
+from .made_clock import run
 
 
 def fake(folder: Path) -> Application:
