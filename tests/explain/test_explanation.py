@@ -2,6 +2,7 @@
 
 import json
 import re
+from pathlib import Path
 
 import pytest
 from small_models import small_model
@@ -10,6 +11,7 @@ from unmask.errors import InputError
 from unmask.explain.explaining import METHODS, explain, explained
 from unmask.explain.page import explanation_page
 from unmask.explain.subjects import subject_of
+from unmask.model.folder import save_model
 
 EVIL = '<script>alert("x")</script> the fox & nobody'
 
@@ -24,6 +26,13 @@ def test_every_method_says_what_the_contract_asks_for(method: str) -> None:
     assert {"comprehensiveness", "sufficiency", "random", "p", "verdict"} <= told["faithfulness"].keys()
     assert ("completeness_error" in told) == (method == "ig")
     assert ("standard_errors" in told) == (method == "shapley")
+
+
+def test_a_folder_may_be_named_and_a_second_text_given_beside_the_first(tmp_path: Path) -> None:
+    opened = small_model("classes")
+    save_model(tmp_path / "judge", opened.config, opened.model, opened.tokenizer, opened.about)
+    named = explain(tmp_path / "judge", "the fox", "was lazy", method="erasure", orders=9)
+    assert named == explain(opened, ("the fox", "was lazy"), method="erasure", orders=9)
 
 
 def test_the_same_seed_gives_the_same_explanation() -> None:

@@ -1,6 +1,7 @@
-"""Explains an answer: an opened model folder and an example in, an `Explanation` out, its faithfulness measured."""
+"""Explains an answer: a model folder and an example in, an `Explanation` out, its faithfulness measured."""
 
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -14,12 +15,13 @@ from unmask.explain.gradients import STEPS, gradient_times_input, integrated_gra
 from unmask.explain.rollout import attention_rollout
 from unmask.explain.subject import Subject
 from unmask.explain.subjects import subject_of
-from unmask.model.folder import ModelFolder
+from unmask.model.folder import ModelFolder, open_model
 
 
 def explain(
-    opened: ModelFolder,
+    model: ModelFolder | Path | str,
     example: Any,
+    pair: str | None = None,
     *,
     method: str = "ig",
     target: str | None = None,
@@ -30,11 +32,14 @@ def explain(
 ) -> Explanation:
     """Which words decided, and how true that is.
 
-    `example` is a text, a pair of texts as a tuple, or an example of the model's task; without a `target` the model's
-    own answer is explained. `steps` are those of integrated gradients, or the sampled orders of Shapley values;
-    `orders` the random orders that the explanation is held against.
+    `model` is an opened folder, or the path or name of one. `example` is a text, with `pair` a pair of texts (or a
+    question and the text it is asked of), or an example of the model's task; without a `target` the model's own answer
+    is explained. `steps` are those of integrated gradients, or the sampled orders of Shapley values; `orders` the
+    random orders that the explanation is held against.
     """
-    subject = subject_of(opened, example, target=target, chinese_words=chinese_words)
+    opened = model if isinstance(model, ModelFolder) else open_model(model)
+    given = example if pair is None else (example, pair)
+    subject = subject_of(opened, given, target=target, chinese_words=chinese_words)
     return explained(subject, method=method, steps=steps, orders=orders, seed=seed)
 
 
