@@ -8,6 +8,7 @@ EXTRAS = {
     "scipy": "train",
     "matplotlib": "train",
     "onnx": "train",
+    "yaml": "train",
     "fastapi": "serve",
     "uvicorn": "serve",
     "prometheus_client": "serve",
