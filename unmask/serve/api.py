@@ -12,11 +12,12 @@ from typing import Annotated, Any, ClassVar, Literal
 from pydantic import BaseModel, ConfigDict, Field, model_validator
 
 from unmask.apps.refusing import Refused
+from unmask.apps.vectors import Vector
 from unmask.data.examples import QuestionExample, TextExample
 from unmask.data.tagged import untagged
 from unmask.errors import InputError
 from unmask.serve import replies
-from unmask.serve.application import CANDIDATES, Question, ToFill, Vector
+from unmask.serve.application import CANDIDATES, Question, ToFill
 from unmask.serve.batcher import OVERHEAD
 
 MOST_TEXTS = 2048  # in a request

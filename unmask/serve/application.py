@@ -2,24 +2,20 @@
 that answers a batch of its examples out. Serving folders answer by onnxruntime, model folders by torch.
 """
 
-from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from unmask.apps.predict import Outputs, Predictor
+from unmask.apps.predict import Predictor
 from unmask.apps.refusing import Refused, fault_of
-from unmask.data.examples import TextExample
-from unmask.data.rows import Row
+from unmask.apps.vectors import Embedding
 from unmask.errors import InputError
 from unmask.model.about import About
 from unmask.model.named import find_model
 from unmask.runtime.folder import ServingFolder, is_serving_folder, open_serving
 from unmask.tasks.embedding import TextEmbedding
-from unmask.tasks.task import Floats
-from unmask.text.tokenizer import Tokenizer
 
 if TYPE_CHECKING:
     from unmask.model.folder import ModelFolder
@@ -36,14 +32,6 @@ class ToFill:
 
     text: str
     top: int = CANDIDATES
-
-
-@dataclass(frozen=True, eq=False)
-class Vector:
-    """A text's vector, and how many pieces were read for it."""
-
-    values: Floats  # (D,)
-    pieces: int
 
 
 @dataclass(frozen=True)
@@ -88,9 +76,7 @@ def of_serving(opened: ServingFolder, name: str = "the model") -> Application:
     """What an exported model answers."""
     head, engine = opened.about.head, opened.engine
     if head is None:
-        outputs = partial(_mean_outputs, engine.outputs)
-        ask = partial(_embed, _embedding(opened.about, opened.config.positions), opened.tokenizer, outputs)
-        return Application(engine.name, opened.about, {"embeddings": ask})
+        return Application(engine.name, opened.about, {"embeddings": Embedding.of(opened, name).many})
     if head in FILLING:
         raise InputError(f"{name}, a serving folder that fills masks", wanted="a model folder", do="serve that one")
     return _of_predictor(Predictor.of_serving(opened, name), name)
@@ -98,15 +84,10 @@ def of_serving(opened: ServingFolder, name: str = "the model") -> Application:
 
 def of_model(opened: "ModelFolder", name: str = "the model") -> Application:
     """What a model that is open in torch answers; an encoder without a task gives vectors, the mean of its tokens."""
-    from unmask.model.heads import BertWithHead, make_head
-    from unmask.model.outputs import outputs_of
-
     head = opened.about.head
     if head is not None and head not in FILLING:
         return _of_predictor(Predictor.of_model(opened, name), name)
-    pooling = BertWithHead(opened.bert, make_head("embedding", opened.config, pooling="mean")).eval()
-    task = _embedding(opened.about, opened.config.positions)
-    asks: dict[str, Ask] = {"embeddings": partial(_embed, task, opened.tokenizer, partial(outputs_of, pooling))}
+    asks: dict[str, Ask] = {"embeddings": Embedding.of(opened, name).many}
     if head in FILLING:
         from unmask.apps.fill import Filler
 
@@ -117,37 +98,11 @@ def of_model(opened: "ModelFolder", name: str = "the model") -> Application:
 def _of_predictor(predictor: Predictor, name: str) -> Application:
     kind = predictor.task.kind
     if isinstance(predictor.task, TextEmbedding):
-        ask = partial(_embed, predictor.task, predictor.tokenizer, predictor.outputs)
-        return Application(predictor.engine, predictor.about, {"embeddings": ask})
+        embedding = Embedding(predictor.task, predictor.tokenizer, predictor.outputs, taught=True)
+        return Application(predictor.engine, predictor.about, {"embeddings": embedding.many})
     if kind not in ASKS:
         raise InputError(f"{name}, a model for {kind!r}", wanted=f"one for {', '.join(ASKS)}, embed, or to fill masks")
     return Application(predictor.engine, predictor.about, {ASKS[kind]: predictor.many})
-
-
-def _embedding(about: About, positions: int) -> TextEmbedding:
-    """How an encoder that was never taught to embed is read."""
-    return TextEmbedding(longest=about.max_length or positions, pooling="mean", normalise=True)
-
-
-def _embed(task: TextEmbedding, tokenizer: Tokenizer, outputs: Outputs, examples: list[TextExample]) -> list[Any]:
-    """The vector of each text."""
-    answers: list[Any] = [fault_of(example) for example in examples]
-    sound = [place for place, fault in enumerate(answers) if fault is None]
-    if sound:
-        chosen = [examples[place] for place in sound]
-        rows = task.rows(chosen, tokenizer)
-        found = task.answers(chosen, rows, outputs(rows))
-        pieces = Counter[int]()
-        for row in rows:
-            pieces[row.example] += len(row.ids)
-        for number, place in enumerate(sound):
-            answers[place] = Vector(found[number].vectors[0], pieces[number])
-    return answers
-
-
-def _mean_outputs(outputs: Outputs, rows: Sequence[Row]) -> list[Floats]:
-    """Each row's mean over its tokens."""
-    return [tokens.mean(0) for tokens in outputs(rows)]
 
 
 def _fill(filler: Any, examples: list[ToFill]) -> list[Any]:
