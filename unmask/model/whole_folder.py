@@ -50,16 +50,25 @@ def finish(folder: Path) -> None:
     if not ready.is_dir():
         return
     if not folder.exists():
-        os.rename(ready, folder)
+        with suppress(FileNotFoundError):  # another process was here first
+            os.rename(ready, folder)
         sync(ready.parent)
         return
-    for path in sorted(path for path in ready.rglob("*") if path.is_file()):
+    inside = [(Path(parent), names) for parent, _, names in os.walk(ready)]
+    for path in sorted(parent / name for parent, names in inside for name in names):
         target = folder / path.relative_to(ready)
         target.parent.mkdir(exist_ok=True)
-        with suppress(FileNotFoundError):  # another process was here first
+        with suppress(FileNotFoundError):
             os.replace(path, target)
     sync(folder)
-    shutil.rmtree(ready, ignore_errors=True)
+    for parent, _ in reversed(inside):
+        with suppress(OSError):  # only what is empty: the next save may already stand there
+            parent.rmdir()
+
+
+def is_unfinished(folder: Path) -> bool:
+    """Whether new files are complete and wait to move in, or are about to."""
+    return _beside(folder, "ready").exists()
 
 
 def _beside(folder: Path, ending: str) -> Path:
