@@ -15,7 +15,8 @@ from starlette.testclient import TestClient
 from unmask.apps.fill import Filler
 from unmask.apps.predict import Predictor
 from unmask.model.folder import open_model
-from unmask.serve.api import LONGEST, MOST_MASKS, MOST_TEXTS, Fill
+from unmask.serve.api import MOST_MASKS, Fill
+from unmask.serve.asked import LONGEST, MOST_TEXTS
 from unmask.serve.batcher import LARGEST
 
 TEXT = "they had hoped for the quick brown fox"
@@ -113,7 +114,7 @@ def test_without_a_name_the_first_model_that_fits_answers(client: TestClient) ->
 
 def test_models_are_listed_with_what_can_be_asked_of_them(client: TestClient) -> None:
     listed = {model["id"]: model for model in client.get("/v1/models").json()["data"]}
-    assert listed["words"]["asks"] == ["fill", "embeddings"]
+    assert listed["words"]["asks"] == ["fill", "embeddings", "explain"]
     assert listed["reviews"]["labels"] == ["bad", "fair", "good"]
     assert listed["quick"]["engine"] == "onnxruntime"
     assert client.get("/v1/models/stars").json() == listed["stars"]

@@ -10,10 +10,10 @@ from small_models import small_model
 
 from unmask.apps.refusing import Refused
 from unmask.errors import InputError
-from unmask.model.about import About
 from unmask.model.folder import save_model
-from unmask.serve.application import Application, Question, ToFill, open_application
+from unmask.serve.application import open_application
 from unmask.serve.models import Models, UnknownModel, folders_of, identity_of
+from unmask.serve.questions import Application, Question, ToFill
 
 from .made_clock import run
 
@@ -23,7 +23,7 @@ def fake(folder: Path) -> Application:
     said = (folder / "said.txt").read_text()
     if not said:
         raise InputError("an empty folder")
-    return Application("none", About(), {"fill": lambda examples: [said] * len(examples)})
+    return Application("none", {"fill": lambda examples: [said] * len(examples)})
 
 
 @pytest.fixture
@@ -188,7 +188,7 @@ def test_a_card_that_people_edit_is_no_new_model(folder: Path) -> None:
 def test_the_head_says_what_can_be_asked(tmp_path: Path, head: str | None, asks: tuple[str, ...]) -> None:
     opened = small_model(head)
     save_model(tmp_path / "model", opened.config, opened.model, opened.tokenizer, opened.about)
-    assert tuple(open_application(tmp_path / "model").asks) == asks
+    assert tuple(open_application(tmp_path / "model").asks) == (*asks, "explain")
 
 
 def test_a_model_that_nobody_can_ask_is_refused_at_the_start(tmp_path: Path) -> None:

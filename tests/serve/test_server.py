@@ -22,10 +22,9 @@ import pytest
 
 import unmask
 from unmask.errors import InputError
-from unmask.model.about import About
-from unmask.serve.application import Application
 from unmask.serve.client import ServerError
 from unmask.serve.models import Models
+from unmask.serve.questions import Application
 from unmask.serve.server import Settings, check_exposure, make_app
 from unmask.tasks.classification import Classified
 
@@ -75,7 +74,7 @@ def test_it_says_where_it_listens_with_which_models_and_engines(running: Running
     assert running.said["address"].startswith("http://127.0.0.1:")
     assert running.said["models"] == [
         {"name": "quick", "asks": ["classify"], "engine": "onnxruntime"},
-        {"name": "vectors", "asks": ["embeddings"], "engine": "torch"},
+        {"name": "vectors", "asks": ["embeddings", "explain"], "engine": "torch"},
     ]
 
 
@@ -195,7 +194,7 @@ class Slow:
             time.sleep(0.02 * len(examples))
             return [Classified("fine", {"fine": 1.0}) for _ in examples]
 
-        return Application("none", About(), {"classify": classify})
+        return Application("none", {"classify": classify})
 
     def ask(self, requests: int, **settings: Any) -> list[httpx.Response]:
         return asyncio.run(self._ask(requests, **settings))

@@ -1,15 +1,11 @@
-"""What can be asked over HTTP: request bodies -> questions for a model, and the model's outcomes -> answers, all pure.
-
-A request is for one text or for a list of them. One text gets its answer as the command line gives it, a list gets
-`{"answers": […]}`, in which a text that cannot be answered has `{"error": …}` in its place.
-"""
+"""What can be asked over HTTP, a class for each request: its fields, its limits, its questions and its answer."""
 
 import base64
-from abc import ABC, abstractmethod
+from abc import abstractmethod
 from collections.abc import Iterable, Sequence
-from typing import Annotated, Any, ClassVar, Literal
+from typing import Any, ClassVar, Literal
 
-from pydantic import BaseModel, ConfigDict, Field, model_validator
+from pydantic import ConfigDict, Field, model_validator
 
 from unmask.apps.refusing import Refused
 from unmask.apps.vectors import Vector
@@ -17,47 +13,14 @@ from unmask.data.examples import QuestionExample, TextExample
 from unmask.data.tagged import untagged
 from unmask.errors import InputError
 from unmask.serve import replies
-from unmask.serve.application import CANDIDATES, Question, ToFill
-from unmask.serve.batcher import OVERHEAD
+from unmask.serve.asked import Asked, Text, Texts, answer_of, listed, question_of, told_of
+from unmask.serve.batcher import LARGEST
+from unmask.serve.questions import CANDIDATES, Question, ToAsk, ToExplain, ToFill
 
-MOST_TEXTS = 2048  # in a request
-LONGEST = 100_000  # characters of a text
-MOST_CHARACTERS = 1_000_000  # in a request
 MOST_MASKS = 64  # in a text: each takes as much memory as the vocabulary is long
 MOST_CANDIDATES = 100
 MASK_WEIGHT = 256  # what a mask costs beside its characters: scores of the whole vocabulary
-
-Text = Annotated[str, Field(max_length=LONGEST)]
-Texts = Annotated[list[Text], Field(min_length=1, max_length=MOST_TEXTS)]
-
-
-class Asked(BaseModel, ABC):
-    """What every request has in common."""
-
-    model_config = ConfigDict(extra="forbid")
-
-    path: ClassVar[str]
-    ask: ClassVar[str]
-    summary: ClassVar[str]
-    reply: ClassVar[Any]  # the shape of its answer, for the description
-    examples: ClassVar[dict[str, dict[str, Any]]]  # by what they show
-
-    model: str | None = Field(None, description="A name that /v1/models lists; the first fitting one if not given.")
-
-    @abstractmethod
-    def questions(self) -> list[Question]:
-        """What the model is to answer."""
-
-    @abstractmethod
-    def told(self, model: str, outcomes: Sequence[Any]) -> dict[str, Any]:
-        """The answer as JSON has it."""
-
-    @model_validator(mode="after")
-    def _not_too_much(self) -> "Asked":
-        characters = sum(len(text) for text in _texts(self.__dict__.values()))
-        if characters > MOST_CHARACTERS:
-            raise ValueError(f"{characters:,} characters; wanted at most {MOST_CHARACTERS:,} in a request")
-        return self
+LONGEST_EXPLAINED = 2_000  # characters: an explanation computes the text hundreds of times
 
 
 class OfTexts(Asked):
@@ -66,20 +29,15 @@ class OfTexts(Asked):
     text: Text | Texts = Field(description="One text, or a list of them.")
 
     def questions(self) -> list[Question]:
-        return [_question(self.ask, self.example(number)) for number in range(len(self._list()))]
+        return [question_of(self.ask, self.example(number)) for number in range(len(listed(self.text)))]
 
     def told(self, model: str, outcomes: Sequence[Any]) -> dict[str, Any]:
         del model
-        if isinstance(self.text, str):
-            return answer_of(outcomes[0])
-        return {"answers": [answer_or_fault(outcome) for outcome in outcomes]}
+        return told_of(self.text, outcomes)
 
     @abstractmethod
     def example(self, number: int) -> Any:
         """One of the texts as an example."""
-
-    def _list(self) -> list[str]:
-        return [self.text] if isinstance(self.text, str) else self.text
 
 
 class Fill(OfTexts):
@@ -93,12 +51,18 @@ class Fill(OfTexts):
 
     top: int = Field(CANDIDATES, ge=1, le=MOST_CANDIDATES, description="How many candidates for each mask.")
 
+    def questions(self) -> list[Question]:
+        return [
+            question_of(self.ask, ToFill(text, self.top), MASK_WEIGHT * text.count("[MASK]"))
+            for text in listed(self.text)
+        ]
+
     def example(self, number: int) -> ToFill:
-        return ToFill(self._list()[number], self.top)
+        return ToFill(listed(self.text)[number], self.top)
 
     @model_validator(mode="after")
     def _not_too_many_masks(self) -> "Fill":
-        most = max(text.count("[MASK]") for text in self._list())
+        most = max(text.count("[MASK]") for text in listed(self.text))
         if most > MOST_MASKS:
             raise ValueError(f"a text with {most} masks; wanted at most {MOST_MASKS}")
         return self
@@ -119,7 +83,7 @@ class Classify(OfTexts):
 
     def example(self, number: int) -> TextExample:
         pair = self.pair if isinstance(self.pair, str | None) else self.pair[number]
-        return TextExample(self._list()[number], pair)
+        return TextExample(listed(self.text)[number], pair)
 
     @model_validator(mode="after")
     def _as_many_pairs(self) -> "Classify":
@@ -140,23 +104,30 @@ class Tag(OfTexts):
     }
 
     def example(self, number: int) -> Any:
-        return untagged(self._list()[number])
+        return untagged(listed(self.text)[number])
 
 
 class Answer(Asked):
-    """A question and the text that may answer it."""
+    """A question, and the text that may answer it; without one, the documents of an indexed folder are searched."""
 
-    path, ask, summary, reply = "/v1/answer", "answer", "The answer to a question in a text", replies.Answer
+    path, ask, reply = "/v1/answer", "answer", replies.Answer
+    summary = "The answer to a question, in a text or in documents"
     examples: ClassVar = {
         "English": {"question": "Who lit the lamp?", "context": "It was dark, so Ann lit the lamp."},
         "中文": {"question": "谁点了灯？", "context": "天黑了，安点了灯。"},
     }
 
     question: Text
-    context: Text
+    context: Text | None = Field(None, description="The text; without it the documents of a folder are searched.")
+
+    @property
+    def wanted(self) -> str:
+        return "documents" if self.context is None else self.ask
 
     def questions(self) -> list[Question]:
-        return [_question(self.ask, QuestionExample(self.question, self.context))]
+        if self.context is None:
+            return [question_of(self.wanted, ToAsk(self.question), LARGEST // 8)]  # many passages are read for it
+        return [question_of(self.ask, QuestionExample(self.question, self.context))]
 
     def told(self, model: str, outcomes: Sequence[Any]) -> dict[str, Any]:
         del model
@@ -164,9 +135,64 @@ class Answer(Asked):
 
     @model_validator(mode="after")
     def _is_asked(self) -> "Answer":
-        if not self.question.strip():
-            raise ValueError("an empty question; wanted a question")
+        _check_asked(self.question)
         return self
+
+
+class Faq(Asked):
+    """One question or several, in anybody's words."""
+
+    path, ask, reply = "/v1/faq", "faq", replies.Faq
+    summary = "The answer of the frequent question that means the same, or none and the closest ones"
+    examples: ClassVar = {
+        "one question": {"question": "How do I stop the server?"},
+        "several": {"question": ["How do I stop the server?", "怎么停掉服务器？"]},
+    }
+
+    question: Text | Texts = Field(description="One question, or a list of them.")
+
+    def questions(self) -> list[Question]:
+        return [question_of(self.ask, ToAsk(question)) for question in listed(self.question)]
+
+    def told(self, model: str, outcomes: Sequence[Any]) -> dict[str, Any]:
+        del model
+        return told_of(self.question, outcomes)
+
+    @model_validator(mode="after")
+    def _is_asked(self) -> "Faq":
+        for question in listed(self.question):
+            _check_asked(question)
+        return self
+
+
+class Explain(Asked):
+    """A text whose answer is to be explained."""
+
+    path, ask, reply = "/v1/explain", "explain", replies.Explain
+    summary = "Which words decided an answer, and how true that explanation is to the model"
+    examples: ClassVar = {
+        "the model's own answer": {"text": "The sky is [MASK] today."},
+        "另一个目标": {"text": "今天天气很[MASK]。", "target": "好", "method": "erasure"},
+    }
+
+    text: str = Field(max_length=LONGEST_EXPLAINED)
+    pair: str | None = Field(
+        None, max_length=LONGEST_EXPLAINED, description="The second text, or the text that a question is about."
+    )
+    target: str | None = Field(
+        None, max_length=200, description="What to explain in place of the model's answer: a label, a word, 'Rome=LOC'."
+    )
+    method: Literal["ig", "gradient", "erasure", "shapley", "attention"] = Field(
+        "ig", description="Integrated gradients, gradient x input, leave-one-out, Shapley values or attention rollout."
+    )
+
+    def questions(self) -> list[Question]:
+        example = ToExplain(self.text, self.pair, self.target, self.method)
+        return [question_of(self.ask, example, LARGEST)]  # a batch of its own: others are answered in between
+
+    def told(self, model: str, outcomes: Sequence[Any]) -> dict[str, Any]:
+        del model
+        return answer_of(outcomes[0])
 
 
 class Embeddings(Asked):
@@ -188,8 +214,7 @@ class Embeddings(Asked):
     dimensions: int | None = Field(None, ge=1, description="How long the vectors are; only the model's own width.")
 
     def questions(self) -> list[Question]:
-        texts = [self.input] if isinstance(self.input, str) else self.input
-        return [_question(self.ask, TextExample(text)) for text in texts]
+        return [question_of(self.ask, TextExample(text)) for text in listed(self.input)]
 
     def told(self, model: str, outcomes: Sequence[Any]) -> dict[str, Any]:
         vectors = [_vector(number, outcome) for number, outcome in enumerate(outcomes)]
@@ -215,34 +240,7 @@ class Embeddings(Asked):
         return base64.b64encode(vector.values.astype("<f4").tobytes()).decode("ascii")
 
 
-REQUESTS: tuple[type[Asked], ...] = (Fill, Classify, Tag, Answer, Embeddings)
-
-
-def answer_of(outcome: Any) -> dict[str, Any]:
-    """An answer as JSON has it; that there is none is an error in words.
-
-    >>> answer_of(Refused("got a NUL character"))
-    Traceback (most recent call last):
-    unmask.errors.InputError: got a NUL character
-    """
-    if isinstance(outcome, Refused):
-        raise InputError(outcome.error.removeprefix("got "))
-    if isinstance(outcome, Exception):
-        raise outcome
-    told: dict[str, Any] = outcome.to_dict()
-    return told
-
-
-def answer_or_fault(outcome: Any) -> dict[str, Any]:
-    """The same, where an example's fault stands in place of its answer.
-
-    >>> answer_or_fault(Refused("got a NUL character"))
-    {'error': 'got a NUL character'}
-    """
-    try:
-        return answer_of(outcome)
-    except InputError as error:
-        return {"error": str(error)}
+REQUESTS: tuple[type[Asked], ...] = (Fill, Classify, Tag, Answer, Faq, Explain, Embeddings)
 
 
 def model_list(models: Iterable[Any]) -> dict[str, Any]:
@@ -257,11 +255,16 @@ def model_list(models: Iterable[Any]) -> dict[str, Any]:
                 "owned_by": "unmask",
                 "asks": list(served.asks),
                 "engine": served.application.engine,
-                "labels": list(served.application.about.labels),
+                "labels": list(served.application.labels),
             }
             for served in models
         ],
     }
+
+
+def _check_asked(question: str) -> None:
+    if not question.strip():
+        raise ValueError("an empty question; wanted a question")
 
 
 def _vector(number: int, outcome: Any) -> Vector:
@@ -270,18 +273,3 @@ def _vector(number: int, outcome: Any) -> Vector:
     if isinstance(outcome, Refused):
         raise InputError(f"input[{number}]: {outcome.error.removeprefix('got ')}")
     raise outcome
-
-
-def _question(ask: str, example: Any) -> Question:
-    """A question that weighs as much as there is to read and to fill."""
-    texts = [*_texts(vars(example).values())]
-    masks = sum(text.count("[MASK]") for text in texts) if ask == Fill.ask else 0
-    return Question(ask, example, OVERHEAD + sum(map(len, texts)) + MASK_WEIGHT * masks)
-
-
-def _texts(values: Iterable[Any]) -> Iterable[str]:
-    for value in values:
-        if isinstance(value, str):
-            yield value
-        elif isinstance(value, list):
-            yield from value

@@ -1,108 +1,67 @@
-"""What can be asked of a model folder: a folder in, for each ask (fill, classify, tag, answer, embeddings) the function
-that answers a batch of its examples out. Serving folders answer by onnxruntime, model folders by torch.
+"""What can be asked of a folder: a model's or an application's folder in, for each ask (fill, classify, tag, answer,
+embeddings, explain; documents, faq, chat) the function that answers a batch of its examples out. Serving folders answer
+by onnxruntime, model folders by torch.
 """
 
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from unmask.apps.predict import Predictor
+from unmask.apps.app_folder import read_app
+from unmask.apps.fill import Filler
+from unmask.apps.predict import Predictor, open_any, the_model
 from unmask.apps.refusing import Refused, fault_of
 from unmask.apps.vectors import Embedding
 from unmask.errors import InputError
-from unmask.model.about import About
 from unmask.model.named import find_model
-from unmask.runtime.folder import ServingFolder, is_serving_folder, open_serving
+from unmask.runtime.folder import ServingFolder
+from unmask.serve.app_folders import of_app
+from unmask.serve.questions import Application, Ask, ToExplain, ToFill
 from unmask.tasks.embedding import TextEmbedding
 
 if TYPE_CHECKING:
     from unmask.model.folder import ModelFolder
 
-Ask = Callable[[list[Any]], list[Any]]
 ASKS = {"classify": "classify", "regress": "classify", "tag": "tag", "answer": "answer"}  # kind of task: ask
 FILLING = ("pretraining", "masked_words")  # heads that fill masks
-CANDIDATES = 5  # for a mask, unless asked otherwise
-
-
-@dataclass(frozen=True)
-class ToFill:
-    """A text with masks, and how many candidates are wanted for each."""
-
-    text: str
-    top: int = CANDIDATES
-
-
-@dataclass(frozen=True)
-class Question:
-    """An example of one of a model's asks, as it waits for its batch."""
-
-    ask: str
-    example: Any
-    weight: int = 0  # roughly what it costs, in characters
-
-
-@dataclass(frozen=True)
-class Application:
-    """An opened model by what can be asked of it."""
-
-    engine: str  # who computes
-    about: About
-    asks: Mapping[str, Ask]
-
-    def __call__(self, questions: list[Question]) -> list[Any]:
-        """The answers of a batch; questions of one ask go through together."""
-        answers: list[Any] = [None] * len(questions)
-        for ask in dict.fromkeys(question.ask for question in questions):
-            places = [place for place, question in enumerate(questions) if question.ask == ask]
-            found = self.asks[ask]([questions[place].example for place in places])
-            for place, answer in zip(places, found, strict=True):
-                answers[place] = answer
-        return answers
 
 
 def open_application(name: Path | str, *, threads: int | None = None) -> Application:
     """Opens a folder or a named model, with the fastest engine that it has."""
     folder = find_model(name)
-    if is_serving_folder(folder):
-        return of_serving(open_serving(folder, threads=threads), str(name))
-    from unmask.model.folder import open_model
-
-    return of_model(open_model(name), str(name))
-
-
-def of_serving(opened: ServingFolder, name: str = "the model") -> Application:
-    """What an exported model answers."""
-    head, engine = opened.about.head, opened.engine
-    if head is None:
-        return Application(engine.name, opened.about, {"embeddings": Embedding.of(opened, name).many})
-    if head in FILLING:
-        raise InputError(f"{name}, a serving folder that fills masks", wanted="a model folder", do="serve that one")
-    return _of_predictor(Predictor.of_serving(opened, name), name)
+    app = read_app(folder)
+    if app is not None:
+        return of_app(folder, app["app"])
+    return of_model(open_any(name, threads=threads), str(name))
 
 
-def of_model(opened: "ModelFolder", name: str = "the model") -> Application:
-    """What a model that is open in torch answers; an encoder without a task gives vectors, the mean of its tokens."""
+def of_model(opened: "ServingFolder | ModelFolder", name: str = "the model") -> Application:
+    """What a model answers; one that is open in torch explains its answers too."""
+    if isinstance(opened, ServingFolder):
+        return Application(opened.engine.name, _asks(opened, name), opened.about.labels)
+    asks = _asks(opened, name) | {"explain": partial(_explain, opened)}
+    return Application("torch", asks, opened.about.labels)
+
+
+def _asks(opened: "ServingFolder | ModelFolder", name: str) -> dict[str, Ask]:
+    """An encoder without a task gives vectors, the mean of its tokens; where it can, it fills masks."""
     head = opened.about.head
-    if head is not None and head not in FILLING:
-        return _of_predictor(Predictor.of_model(opened, name), name)
-    asks: dict[str, Ask] = {"embeddings": Embedding.of(opened, name).many}
     if head in FILLING:
-        from unmask.apps.fill import Filler
-
-        asks = {"fill": partial(_fill, Filler(opened.model, opened.tokenizer)), **asks}
-    return Application("torch", opened.about, asks)
-
-
-def _of_predictor(predictor: Predictor, name: str) -> Application:
-    kind = predictor.task.kind
+        fill: dict[str, Ask] = {"fill": partial(_fill, Filler(the_model(opened), opened.tokenizer))}
+        return fill if isinstance(opened, ServingFolder) else fill | {"embeddings": Embedding.of(opened, name).many}
+    if head is None:
+        return {"embeddings": Embedding.of(opened, name).many}
+    if isinstance(opened, ServingFolder):
+        predictor = Predictor.of_serving(opened, name)
+    else:
+        predictor = Predictor.of_model(opened, name)
     if isinstance(predictor.task, TextEmbedding):
-        embedding = Embedding(predictor.task, predictor.tokenizer, predictor.outputs, taught=True)
-        return Application(predictor.engine, predictor.about, {"embeddings": embedding.many})
+        return {"embeddings": Embedding.of(opened, name).many}
+    kind = predictor.task.kind
     if kind not in ASKS:
         raise InputError(f"{name}, a model for {kind!r}", wanted=f"one for {', '.join(ASKS)}, embed, or to fill masks")
-    return Application(predictor.engine, predictor.about, {ASKS[kind]: predictor.many})
+    return {ASKS[kind]: predictor.many}
 
 
 def _fill(filler: Any, examples: list[ToFill]) -> list[Any]:
@@ -124,3 +83,18 @@ def _without_mask(example: ToFill) -> Refused | None:
     if "[MASK]" in example.text:
         return None
     return Refused(str(InputError("a text without [MASK]", wanted="[MASK] at each place to fill")))
+
+
+def _explain(opened: "ModelFolder", examples: list[ToExplain]) -> list[Any]:
+    """Each text on its own; one whose answer cannot be explained is refused by itself."""
+    from unmask.explain.explaining import explain
+
+    answers: list[Any] = []
+    for example in examples:
+        given = example.text if example.pair is None else (example.text, example.pair)
+        try:
+            refused = fault_of(example)
+            answers.append(refused or explain(opened, given, method=example.method, target=example.target))
+        except InputError as error:
+            answers.append(Refused(str(error)))
+    return answers

@@ -14,8 +14,9 @@ from typing import Any
 from unmask.errors import InputError
 from unmask.model.checksums import CHECKSUMS
 from unmask.model.named import EMBEDDED, NAMED, find_model, name_of
-from unmask.serve.application import Application, open_application
+from unmask.serve.application import open_application
 from unmask.serve.batcher import LIMIT, PATIENCE, Batcher, ModelThread
+from unmask.serve.questions import Application
 
 Identity = tuple[tuple[str, int, int, int], ...]  # of a folder's files: name, inode, size, time of change
 Open = Callable[[Path], Application]

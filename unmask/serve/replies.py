@@ -82,6 +82,47 @@ class Answer(BaseModel):
     score: float
     no_answer_probability: float
     nbest: list[Span]
+    source: str | None = Field(None, description="The document that the answer stands in.")
+    sentence: str | None = Field(None, description="The sentence of the document that holds it.")
+
+
+class FaqCandidate(BaseModel):
+    question: str
+    answer: str
+    score: float
+
+
+class FaqAnswered(BaseModel):
+    answer: str | None = Field(description="None where no known question is close enough.")
+    score: float
+    candidates: list[FaqCandidate]
+
+
+class ManyFaqAnswered(BaseModel):
+    answers: list[FaqAnswered | Unanswered]
+
+
+class Faq(RootModel[FaqAnswered | ManyFaqAnswered]):
+    pass
+
+
+class Faithfulness(BaseModel):
+    comprehensiveness: float
+    sufficiency: float
+    random: float
+    p: float
+
+
+class Explain(BaseModel):
+    label: str = Field(description="What is explained.")
+    score: float
+    probability: float | None = None
+    method: str
+    tokens: list[str]
+    parts: list[int] = Field(description="Which of the texts each word stands in.")
+    offsets: list[tuple[int, int]]
+    scores: list[float] = Field(description="Above zero a word speaks for the label, below zero against it.")
+    faithfulness: Faithfulness
 
 
 class Embedding(BaseModel):

@@ -23,13 +23,15 @@ from starlette.middleware.cors import CORSMiddleware
 from unmask import __version__
 from unmask.errors import InputError
 from unmask.serve import replies
-from unmask.serve.api import REQUESTS, Asked, model_list
+from unmask.serve.api import REQUESTS, model_list
+from unmask.serve.asked import Asked
 from unmask.serve.batcher import Closed, DeadlinePassed, QueueFull
-from unmask.serve.description import description_page
+from unmask.serve.description import NO_SCRIPT, description_page
 from unmask.serve.faults import Trouble, invalid, trouble_of
 from unmask.serve.figures import Figures
 from unmask.serve.gate import BODY_SECONDS, LARGEST_BODY, Gate, Log, Rules, write_log
 from unmask.serve.models import EVERY, Models, UnknownModel
+from unmask.serve.page_files import GUARDS, page_response
 
 Responses = dict[int | str, dict[str, Any]]
 
@@ -73,7 +75,7 @@ def make_app(models: Models, settings: Settings = Settings(), *, figures: Figure
     _add_asks(app, models, settings.timeout)
     _add_listing(app, models)
     _add_health(app, state, figures)
-    _add_description(app)
+    _add_pages(app)
     _answer_in_words(app)
     if settings.origins:
         app.add_middleware(
@@ -165,7 +167,7 @@ def _add_ask(app: FastAPI, models: Models, timeout: float, kind: type[Asked]) ->
 
     async def ask(request: Request, body: Asked) -> Response:
         questions = body.questions()
-        served = models.find(body.model, kind.ask)
+        served = models.find(body.model, body.wanted)
         request.scope["state"].update(model=served.name, count=len(questions))
         outcomes = await served.batcher.submit(questions, timeout=timeout)
         return JSONResponse(body.told(served.name, outcomes))
@@ -211,10 +213,18 @@ def _add_health(app: FastAPI, state: dict[str, bool], figures: Figures) -> None:
         return Response(figures.text(), media_type=CONTENT_TYPE_LATEST)
 
 
-def _add_description(app: FastAPI) -> None:
+def _add_pages(app: FastAPI) -> None:
+    @app.get("/", include_in_schema=False)
+    async def page(request: Request) -> Response:
+        return page_response("index.html", request)
+
+    @app.get("/page/{name}", include_in_schema=False)
+    async def page_file(name: str, request: Request) -> Response:
+        return page_response(name, request)
+
     @app.get("/docs", include_in_schema=False)
     async def docs() -> Response:
-        return HTMLResponse(description_page(app.openapi()))
+        return HTMLResponse(description_page(app.openapi()), headers=GUARDS | {"Content-Security-Policy": NO_SCRIPT})
 
 
 def _answer_in_words(app: FastAPI) -> None:

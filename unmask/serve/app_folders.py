@@ -1,0 +1,36 @@
+"""What can be asked of an application's folder: documents, frequent questions or a chat in, ask and function out."""
+
+from collections.abc import Callable
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+from unmask.apps.load import load
+from unmask.errors import InputError
+from unmask.serve.questions import Application, ToAsk, ToSay
+
+
+def of_app(folder: Path, kind: str) -> Application:
+    """Opens the application that lies in a folder.
+
+    >>> of_app(Path("mine"), "poetry")
+    Traceback (most recent call last):
+    unmask.errors.InputError: got mine, a folder of the application 'poetry'; wanted one of documents, faq, chat
+    """
+    if kind not in ASKS:
+        raise InputError(f"{folder}, a folder of the application {kind!r}", wanted=f"one of {', '.join(ASKS)}")
+    return Application(kind, {kind: partial(ASKS[kind], load(folder))})
+
+
+def _answer(opened: Any, examples: list[ToAsk]) -> list[Any]:
+    """An application that is asked questions."""
+    answers: list[Any] = opened.many([example.question for example in examples])
+    return answers
+
+
+def _reply(opened: Any, examples: list[ToSay]) -> list[Any]:
+    """An application that is told something in a conversation."""
+    return [opened.reply(example.history, example.text) for example in examples]
+
+
+ASKS: dict[str, Callable[[Any, list[Any]], list[Any]]] = {"documents": _answer, "faq": _answer, "chat": _reply}
