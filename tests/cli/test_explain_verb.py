@@ -44,6 +44,23 @@ def test_people_see_the_text_and_a_verdict(
     assert "faithfulness: " in said
 
 
+def test_counterfactuals_and_nearest_examples_are_told_and_shown(
+    folder: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    proposer, opened = tmp_path / "words", small_model("pretraining")
+    save_model(proposer, opened.config, opened.model, opened.tokenizer, opened.about)
+    train, page = tmp_path / "train.csv", tmp_path / "why.html"
+    train.write_text("review,label\nthe fox was lazy,good\nnobody had hoped,bad\n")
+    more = ["--counterfactual", "--proposer", str(proposer), "--nearest", str(train), "--columns", "text=review"]
+    assert run(monkeypatch, folder, "the fox was lazy", *more, "--html", str(page), "--json", "--quiet") == 0
+    told = json.loads(capsys.readouterr().out)
+    assert told["nearest"]["rows"][0]["same"] is True
+    assert told["counterfactuals"]["label"] == told["label"]
+    assert told["counterfactuals"]["tried"] > 0
+    assert "What would change it?" in page.read_text(encoding="utf-8")
+    assert "Nearest training examples" in page.read_text(encoding="utf-8")
+
+
 def test_an_unknown_method_is_one_line_and_status_2(
     folder: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:

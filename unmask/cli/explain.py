@@ -2,12 +2,17 @@
 
 import sys
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from unmask.cli.apps import Device
 from unmask.cli.console import Answer, Console, verb
+from unmask.cli.finetune import parse_columns
+
+if TYPE_CHECKING:
+    from unmask.explain.nearest_examples import Nearest
+    from unmask.model.folder import ModelFolder
 
 
 @verb
@@ -33,6 +38,19 @@ def explain(
     chinese_words: Annotated[
         bool, typer.Option("--chinese-words", help="Score Chinese words, not characters.")
     ] = False,
+    counterfactual: Annotated[
+        bool, typer.Option("--counterfactual", help="Find the fewest word replacements that change a class.")
+    ] = False,
+    most_words: Annotated[int, typer.Option("--most-words", min=1, help="Words to replace at most.")] = 3,
+    proposer: Annotated[
+        str, typer.Option("--proposer", help="The pretrained model that proposes replacements.")
+    ] = "default",
+    nearest: Annotated[
+        Path | None, typer.Option("--nearest", metavar="FILE", help="Training examples: which are the nearest?")
+    ] = None,
+    columns: Annotated[
+        str | None, typer.Option("--columns", help="Names that the file uses, such as text=review,label=stars.")
+    ] = None,
     html: Annotated[
         Path | None, typer.Option("--html", metavar="FILE", help="Write a page with colours and attention here.")
     ] = None,
@@ -41,16 +59,41 @@ def explain(
     console: Console,
 ) -> Answer:
     """Explain an answer: which words decided it, and how faithful that explanation is."""
+    from unmask.explain.counterfactuals import counterfactuals
     from unmask.explain.explaining import explained
     from unmask.explain.page import explanation_page
+    from unmask.explain.proposing import Proposer
     from unmask.explain.subjects import subject_of
     from unmask.files import write_text
     from unmask.model.folder import open_model
 
     opened = open_model(model, device=device)
-    subject = subject_of(opened, text if pair is None else (text, pair), target=target, chinese_words=chinese_words)
+    example = text if pair is None else (text, pair)
+    subject = subject_of(opened, example, target=target, chinese_words=chinese_words)
     found = explained(subject, method=method, steps=steps, orders=orders, seed=console.seed)
+    more: dict[str, Any] = {}
+    if counterfactual:
+        proposing = Proposer(open_model(proposer, device=device))
+        more["counterfactuals"] = counterfactuals(opened, example, found, proposing, most_words=most_words)
+    if nearest is not None:
+        more["nearest"] = _nearest(opened, example, nearest, parse_columns(columns), console)
     if html is not None:
-        write_text(html, explanation_page(found, subject))
+        write_text(html, explanation_page(found, subject, [one.as_html() for one in more.values()]))
         console.note(f"written: {html}")
-    return Answer(found.to_dict(), found.in_colour(colour=sys.stdout.isatty()))
+    fields = found.to_dict() | {name: one.to_dict() for name, one in more.items()}
+    words = [found.in_colour(colour=sys.stdout.isatty()), *(one.in_words() for one in more.values())]
+    return Answer(fields, "\n\n".join(words))
+
+
+def _nearest(
+    opened: "ModelFolder", example: str | tuple[str, str], path: Path, columns: dict[str, str], console: Console
+) -> "Nearest":
+    from unmask.errors import InputError
+    from unmask.explain.nearest_examples import nearest_examples
+    from unmask.tasks.asked import asked
+
+    reading = asked(opened.about.task or "classify").read(path, "train", columns=columns)
+    if reading is None:
+        raise InputError(f"{path} without training examples", wanted="a labelled file")
+    with console.progress("reading examples", unit="pieces") as progress:
+        return nearest_examples(opened, example, reading.examples, report=progress.update)
