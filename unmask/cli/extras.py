@@ -15,6 +15,7 @@ EXTRAS = {
     "all_minilm_l6_v2": "minilm",
     "gensim": "lab",
     "tensorboard": "lab",
+    "pypdf": "documents",
     "jieba": "zh",
     "huggingface_hub": "hub",
     "ray": "ray",
