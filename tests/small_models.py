@@ -3,6 +3,7 @@
 from unmask.model.about import About
 from unmask.model.bert import Bert
 from unmask.model.config import BertConfig
+from unmask.model.feature_heads import make_feature_head
 from unmask.model.folder import ModelFolder
 from unmask.model.heads import BertWithHead, make_head
 from unmask.model.names import POOLED_HEADS, LoadReport
@@ -30,7 +31,10 @@ def small_model(head: str | None, **about: object) -> ModelFolder:
         pooler=head is None or head in POOLED_HEADS,
     )
     model: Bert | BertWithHead = Bert(config, seed=1)
-    if head is not None:
+    features = about.get("features")
+    if isinstance(features, dict) and head is not None:
+        model = BertWithHead(Bert(config, seed=1), make_feature_head(head, config, features, outputs=3, seed=2))
+    elif head is not None:
         pooling = str(about.get("pooling", "mean"))
         model = BertWithHead(Bert(config, seed=1), make_head(head, config, outputs=3, pooling=pooling, seed=2))
     said = About(head, labels=LABELS.get(head or "", ()), **about)  # type: ignore[arg-type]

@@ -14,9 +14,10 @@ from small_models import small_model
 
 from unmask.compress.export import export, max_difference, sample_rows
 from unmask.compress.onnx_bert import HEADS, INPUTS, bert_graph
-from unmask.compress.onnx_graph import MICROSOFT
+from unmask.compress.onnx_graph import MICROSOFT, all_nodes
 from unmask.compress.prune import keep_heads
 from unmask.errors import InputError
+from unmask.model.feature_heads import CHOICES, READERS
 from unmask.model.folder import open_model
 from unmask.model.heads import BertWithHead
 from unmask.runtime.batching import padded
@@ -31,6 +32,22 @@ EVERY_HEAD = pytest.mark.parametrize("head", HEADS, ids=str)
 def test_an_export_says_what_torch_says(head: str | None, portable: bool, tmp_path: Path) -> None:
     exported = export(small_model(head), tmp_path / "serving", portable=portable)
     assert 0 < exported.max_difference < 1e-5
+
+
+@pytest.mark.parametrize("layers", CHOICES)
+@pytest.mark.parametrize("reader", READERS)
+@pytest.mark.parametrize("portable", [False, True], ids=["fused", "portable"])
+def test_heads_over_frozen_layers_agree_too(layers: str, reader: str, portable: bool, tmp_path: Path) -> None:
+    for head in ("tags_crf", "classes"):
+        opened = small_model(head, features={"layers": layers, "reader": reader})
+        assert 0 < export(opened, tmp_path / head, portable=portable).max_difference < 1e-5
+
+
+def test_layers_behind_the_last_that_is_read_are_left_out() -> None:
+    graph = bert_graph(small_model("tokens", features={"layers": "second-to-last", "reader": "bilstm"}))
+    names = {tensor.name for tensor in graph.graph.initializer}
+    assert "bert.layers.0.up.weight" in names
+    assert "bert.layers.1.up.weight" not in names
 
 
 @pytest.mark.parametrize("activation", ["gelu_new", "relu"])
@@ -93,7 +110,10 @@ def test_a_portable_graph_passes_the_full_checker_and_has_standard_operators_alo
 
 def test_a_fused_graph_has_fused_attention_and_gelu() -> None:
     graph = bert_graph(small_model("classes"))
-    assert {node.op_type for node in graph.graph.node if node.domain == MICROSOFT} == {"MultiHeadAttention", "Gelu"}
+    assert {node.op_type for node in all_nodes(graph.graph) if node.domain == MICROSOFT} == {
+        "MultiHeadAttention",
+        "Gelu",
+    }
 
 
 def test_the_file_alone_opens_in_plain_onnxruntime_and_says_its_labels(tmp_path: Path) -> None:

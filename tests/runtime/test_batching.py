@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from unmask.data.rows import Row
-from unmask.runtime.batching import BATCH_TOKENS, STARTING, batches, padded
+from unmask.runtime.batching import BATCH_TOKENS, MASKED, STARTING, batches, padded
 
 LENGTHS = st.lists(st.integers(2, 512), max_size=300)
 
@@ -39,12 +39,21 @@ def test_no_way_to_cut_is_cheaper(lengths: list[int]) -> None:
     places = range(1, len(ordered))
     ways = [cuts for count in range(len(ordered)) for cuts in combinations(places, count)]
 
-    def cost(cuts: tuple[int, ...]) -> int:
-        runs = zip((0, *cuts), (*cuts, len(ordered)), strict=True)
-        return sum(STARTING + (stop - start) * ordered[stop - 1] for start, stop in runs)
+    def cost(batch: list[int]) -> float:
+        return STARTING + len(batch) * max(batch) * (1 + MASKED * (len(set(batch)) > 1))
 
-    found = list(batches(lengths, tokens=10**9))
-    assert sum(STARTING + len(w) * max(lengths[r] for r in w) for w in found) == min(map(cost, ways))
+    def cost_of_way(cuts: tuple[int, ...]) -> float:
+        runs = zip((0, *cuts), (*cuts, len(ordered)), strict=True)
+        return sum(cost(ordered[start:stop]) for start, stop in runs)
+
+    found = sum(cost([lengths[row] for row in which]) for which in batches(lengths, tokens=10**9))
+    assert abs(found - min(map(cost_of_way, ways))) < 1e-6
+
+
+def test_rows_of_one_length_share_a_batch_with_no_others_where_they_are_many() -> None:
+    lengths = [20] * 50 + [21] * 50
+    assert all(len({lengths[row] for row in which}) == 1 for which in batches(lengths))
+    assert len(list(batches([20, 21]))) == 1
 
 
 def test_two_thousand_sentences_have_almost_no_padding() -> None:

@@ -2,7 +2,8 @@
 
 Inputs are `input_ids`, `attention_mask` and `token_type_ids`, (batch, sequence) each, all sizes free. Every head has
 the outputs that published models of its kind have; a few have one more, which `unmask` asks for because it costs less:
-`mask_logits` has a row for each [MASK] of the batch in place of the vocabulary's logits for every token.
+`mask_logits` has a row for each [MASK] of the batch in place of the vocabulary's logits for every token. Pretrained
+models also have every layer, `hidden_states.0` (the embeddings) to the last; what is not asked for is not computed.
 """
 
 import json
@@ -11,10 +12,11 @@ from collections.abc import Callable
 import numpy as np
 import onnx
 
+from unmask.compress.onnx_features import draw_reader
 from unmask.compress.onnx_graph import GraphWriter
 from unmask.compress.onnx_parts import Fused, Numbers, Parts, Portable, in_sequences
 from unmask.compress.precision import FLOAT, Precision
-from unmask.errors import InputError
+from unmask.model.feature_heads import FeatureHead
 from unmask.model.folder import ModelFolder
 from unmask.model.heads import BertWithHead
 
@@ -34,10 +36,8 @@ def bert_graph(opened: ModelFolder, *, portable: bool = False, precision: Precis
     >>> config = BertConfig.named("tiny", vocabulary_size=5)
     >>> opened = ModelFolder(config, Bert(config), Tokenizer(SPECIAL_PIECES), About(), LoadReport())
     >>> [output.name for output in bert_graph(opened).graph.output]
-    ['last_hidden_state', 'pooler_output']
+    ['last_hidden_state', 'hidden_states.0', 'hidden_states.1', 'hidden_states.2', 'pooler_output']
     """
-    if opened.about.features:
-        raise InputError("a head that reads a frozen encoder's layers", wanted="a model that was fine-tuned as a whole")
     graph = GraphWriter()
     drawing = _Drawing(graph, Parts(graph, numbers_of(opened), (Portable if portable else Fused)(), precision), opened)
     HEADS[opened.about.head](drawing)
@@ -64,10 +64,15 @@ class _Drawing:
         self.graph, self.parts, self.config, self.about = graph, parts, opened.config, opened.about
         self.mask_id = opened.tokenizer.mask_id
         self.ids, self.mask, self.segments = (graph.input(name, np.int64, ["batch", "sequence"]) for name in INPUTS)
-        self.firsts_only = opened.about.head in FIRSTS_ONLY and opened.config.layers > 0
-        self.hidden = self._encoder()  # (T, D), or (B, D) where a head reads no other token than [CLS]
+        self.masking = parts.dialect.masking(graph, self.mask)
+        head = getattr(opened.model, "head", None)
+        self.features = head.layers if isinstance(head, FeatureHead) else ()  # layers that a head reads by itself
+        self.depth = max(self.features) if self.features else opened.config.layers
+        self.firsts_only = opened.about.head in FIRSTS_ONLY and self.depth > 0 and not self.features
+        self.layers = self._encoder()  # the embeddings and every layer, (T, D)
+        self.hidden = self.layers[-1]  # the last, or (B, D) where a head reads no other token than [CLS]
 
-    def _encoder(self) -> str:
+    def _encoder(self) -> list[str]:
         graph, parts, epsilon = self.graph, self.parts, self.config.norm_epsilon
         words, segments = (
             parts.rows(ids, f"bert.embeddings.{table}")
@@ -79,10 +84,11 @@ class _Drawing:
         summed = graph.op("Add", graph.op("Add", words, segments), positions)  # (B, S, D)
         x = graph.op("Reshape", summed, graph.integers(-1, self.config.width))
         x = parts.norm(x, "bert.embeddings.norm", epsilon)
-        for number in range(self.config.layers):
-            last = number == self.config.layers - 1
-            x = self._layer(x, number, firsts_only=last and self.firsts_only)
-        return x
+        layers = [x]
+        for number in range(self.depth):
+            last = number == self.depth - 1
+            layers.append(self._layer(layers[-1], number, firsts_only=last and self.firsts_only))
+        return layers
 
     def _layer(self, x: str, number: int, *, firsts_only: bool) -> str:
         """One layer; the last may leave out what nobody reads: all queries but those of [CLS], and what follows."""
@@ -90,11 +96,11 @@ class _Drawing:
         heads = self.config.heads_of(number)
         if firsts_only:
             keys_values = parts.linear(x, f"{own}.key_value")
-            x = self._firsts(x)
+            x = self.firsts(x)
             qkv = [parts.linear(x, f"{own}.query"), *graph.ops("Split", keys_values, outputs=2, axis=1)]
         else:
             qkv = graph.ops("Split", parts.linear(x, f"{own}.qkv"), outputs=3, axis=1)
-        context = parts.dialect.attention(graph, qkv, self.mask, heads, heads * self.config.head_width)
+        context = parts.dialect.attention(graph, qkv, self.masking, heads, heads * self.config.head_width)
         added = graph.op("Add", parts.linear(context, f"{own}.attention_out"), x)
         x = parts.norm(added, f"{own}.attention_norm", self.config.norm_epsilon)
         wide = parts.dialect.activation(graph, parts.linear(x, f"{own}.up"), self.config.activation)
@@ -108,14 +114,25 @@ class _Drawing:
 
     def first(self) -> str:
         """The vector of each sequence's [CLS]."""  # (B, D)
-        return self.hidden if self.firsts_only else self._firsts(self.hidden)
+        return self.hidden if self.firsts_only else self.firsts(self.hidden)
 
-    def _firsts(self, x: str) -> str:
+    def firsts(self, x: str) -> str:
+        """The first row of each sequence."""  # (T, W) -> (B, W)
         return self.graph.op("Gather", in_sequences(self.graph, x, self.mask), self.graph.constant(np.array(0)), axis=1)
 
     def pooled(self) -> str:
         """The pooler over each [CLS]."""  # (B, D)
         return self.graph.op("Tanh", self.parts.linear(self.first(), "bert.pooler"))
+
+    def token_states(self) -> str:
+        """What heads read of each token."""  # (T, W)
+        if not self.features:
+            return self.hidden
+        return draw_reader(self.graph, self.parts.numbers, [self.layers[number] for number in self.features], self.mask)
+
+    def text_states(self) -> str:
+        """What heads read of each sequence."""  # (B, W)
+        return _mean(self, self.token_states()) if self.features else self.pooled()
 
     def output(self, name: str, value: str, *shape: int | str) -> None:
         self.graph.output(name, value, np.float32, shape)
@@ -124,19 +141,27 @@ class _Drawing:
         return len(self.parts.numbers[f"{name}.bias"])
 
 
+def _every_layer(drawing: _Drawing) -> None:
+    """The embeddings and all layers, for those who take a pretrained model's states as features."""
+    for number, layer in enumerate(drawing.layers):
+        states = in_sequences(drawing.graph, layer, drawing.mask)
+        drawing.output(f"hidden_states.{number}", states, "batch", "sequence", drawing.config.width)
+
+
 def _bare(drawing: _Drawing) -> None:
     drawing.output("last_hidden_state", drawing.sequences, "batch", "sequence", drawing.config.width)
+    _every_layer(drawing)
     if drawing.config.pooler:
         drawing.output("pooler_output", drawing.pooled(), "batch", drawing.config.width)
 
 
 def _classes(drawing: _Drawing) -> None:
-    logits = drawing.parts.linear(drawing.pooled(), "head.classifier")
+    logits = drawing.parts.linear(drawing.text_states(), "head.classifier")
     drawing.output("logits", logits, "batch", drawing.width_of("head.classifier"))
 
 
 def _tokens(drawing: _Drawing) -> None:
-    logits = drawing.parts.linear(drawing.hidden, "head.classifier")
+    logits = drawing.parts.linear(drawing.token_states(), "head.classifier")
     shaped = in_sequences(drawing.graph, logits, drawing.mask)
     drawing.output("logits", shaped, "batch", "sequence", drawing.width_of("head.classifier"))
 
@@ -149,7 +174,7 @@ def _chained_tokens(drawing: _Drawing) -> None:
 
 
 def _span(drawing: _Drawing) -> None:
-    logits = in_sequences(drawing.graph, drawing.parts.linear(drawing.hidden, "head.classifier"), drawing.mask)
+    logits = in_sequences(drawing.graph, drawing.parts.linear(drawing.token_states(), "head.classifier"), drawing.mask)
     for column, name in enumerate(("start_logits", "end_logits")):
         number = drawing.graph.constant(np.array(column))
         drawing.output(name, drawing.graph.op("Gather", logits, number, axis=2), "batch", "sequence")
@@ -164,6 +189,7 @@ def _masked_words(drawing: _Drawing) -> None:
     places = drawing.graph.op("Transpose", drawing.graph.op("NonZero", masked), perm=[1, 0])  # (M, 2)
     chosen = drawing.graph.op("GatherND", drawing.sequences, places)  # (M, D)
     drawing.output("mask_logits", _word_logits(drawing, chosen, words), "masks", vocabulary)
+    _every_layer(drawing)
 
 
 def _word_logits(drawing: _Drawing, hidden: str, words: str) -> str:
@@ -186,7 +212,7 @@ def _pretraining(drawing: _Drawing) -> None:
 def _embedding(drawing: _Drawing) -> None:
     graph, width = drawing.graph, drawing.config.width
     drawing.output("last_hidden_state", drawing.sequences, "batch", "sequence", width)
-    pooled = POOLINGS[drawing.about.pooling](drawing)
+    pooled = POOLINGS[drawing.about.pooling](drawing, drawing.hidden)
     drawing.output("pooled_tokens", pooled, "batch", width)
     if drawing.about.normalise:
         length = graph.op("ReduceL2", pooled, axes=[-1], keepdims=1)
@@ -194,22 +220,24 @@ def _embedding(drawing: _Drawing) -> None:
     drawing.output("sentence_embedding", pooled, "batch", width)
 
 
-def _mean(drawing: _Drawing) -> str:
+def _mean(drawing: _Drawing, x: str) -> str:
     graph = drawing.graph
     counted = graph.op("Unsqueeze", graph.op("Cast", drawing.mask, to=onnx.TensorProto.FLOAT), graph.integers(2))
-    summed = graph.op("ReduceSum", graph.op("Mul", drawing.sequences, counted), graph.integers(1), keepdims=0)
+    kept = graph.op("Mul", in_sequences(graph, x, drawing.mask), counted)
+    summed = graph.op("ReduceSum", kept, graph.integers(1), keepdims=0)
     tokens = graph.op("ReduceSum", counted, graph.integers(1), keepdims=0)
     return graph.op("Div", summed, graph.op("Max", tokens, graph.number(1.0)))
 
 
-def _maximum(drawing: _Drawing) -> str:
+def _maximum(drawing: _Drawing, x: str) -> str:
     graph = drawing.graph
     real = graph.op("Unsqueeze", graph.op("Cast", drawing.mask, to=onnx.TensorProto.BOOL), graph.integers(2))
-    kept = graph.op("Where", real, drawing.sequences, graph.number(-np.inf))
+    kept = graph.op("Where", real, in_sequences(graph, x, drawing.mask), graph.number(-np.inf))
     return graph.op("ReduceMax", kept, axes=[1], keepdims=0)
 
 
-POOLINGS: dict[str, Callable[[_Drawing], str]] = {"mean": _mean, "max": _maximum, "cls": _Drawing.first}
+# (T, W) -> (B, W)
+POOLINGS: dict[str, Callable[[_Drawing, str], str]] = {"mean": _mean, "max": _maximum, "cls": _Drawing.firsts}
 FIRSTS_ONLY = ("classes", "regression", "choice", "next_sentence")  # heads that read [CLS] and no other token
 HEADS: dict[str | None, Callable[[_Drawing], None]] = {
     None: _bare,

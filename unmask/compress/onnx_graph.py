@@ -1,6 +1,6 @@
 """An ONNX graph as it is written down: operators and numbers are put in one after another, the model comes out."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -72,15 +72,36 @@ class GraphWriter:
         self.nodes.append(helper.make_node(kind, list(inputs), made, name=name, domain=domain, **attributes))
         return made
 
+    def choice(
+        self, condition: str, then: "Callable[[GraphWriter], str]", other: "Callable[[GraphWriter], str]"
+    ) -> str:
+        """What one of two branches makes of this graph's values, by a condition that is known when the model is run."""
+        branches = {"then_branch": self._branch(then), "else_branch": self._branch(other)}
+        return self.op("If", condition, **branches)
+
+    def _branch(self, write: "Callable[[GraphWriter], str]") -> onnx.GraphProto:
+        branch = GraphWriter()
+        output = helper.make_tensor_value_info(write(branch), onnx.TensorProto.FLOAT, None)
+        return helper.make_graph(branch.nodes, "branch", [], [output], list(branch.constants.values()))
+
     def model(self, metadata: Mapping[str, str]) -> onnx.ModelProto:
         """The graph as a whole, with what it says of itself."""
         graph = helper.make_graph(self.nodes, "bert", self.inputs, self.outputs, list(self.constants.values()))
         opsets = [helper.make_opsetid("", OPSET)]
-        if any(node.domain == MICROSOFT for node in self.nodes):
+        if any(node.domain == MICROSOFT for node in all_nodes(graph)):
             opsets.append(helper.make_opsetid(MICROSOFT, 1))
         model = helper.make_model(graph, opset_imports=opsets, ir_version=IR_VERSION, producer_name="unmask")
         helper.set_model_props(model, dict(metadata))
         return model
+
+
+def all_nodes(graph: onnx.GraphProto) -> Iterator[onnx.NodeProto]:
+    """Every operator of a graph, those in branches too."""
+    for node in graph.node:
+        yield node
+        for attribute in node.attribute:
+            if attribute.type == onnx.AttributeProto.GRAPH:
+                yield from all_nodes(attribute.g)
 
 
 def _value(name: str, kind: type[np.generic], shape: Shape) -> onnx.ValueInfoProto:

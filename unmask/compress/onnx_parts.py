@@ -7,6 +7,7 @@ they take 2.7 and 1.9 times as long as the plain operators here.
 """
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Any, Protocol
 
 import numpy as np
@@ -19,10 +20,23 @@ Numbers = NDArray[np.float32]
 HIDDEN = -1e9  # added to what no token may attend to: e^HIDDEN is zero
 
 
+@dataclass(frozen=True)
+class Masking:
+    """What a mask means to attention; written once, read by every layer."""
+
+    mask: str  # as it was given, (B, S)
+    hidden: str  # as attention reads it
+    all_seen: str = ""  # whether there is no padding at all, where a dialect asks
+
+
 class Dialect(Protocol):
     """How what differs between runtimes is written."""
 
-    def attention(self, graph: GraphWriter, qkv: Sequence[str], mask: str, heads: int, width: int) -> str:
+    def masking(self, graph: GraphWriter, mask: str) -> Masking:
+        """The mask as attention wants it."""
+        ...
+
+    def attention(self, graph: GraphWriter, qkv: Sequence[str], masking: Masking, heads: int, width: int) -> str:
         """What tokens take from those of their sequence."""  # (B · queries, W), (T, W), (T, W) -> (B · queries, W)
         ...
 
@@ -38,19 +52,18 @@ class Dialect(Protocol):
 class Fused:
     """As onnxruntime computes it fastest."""
 
-    def attention(self, graph: GraphWriter, qkv: Sequence[str], mask: str, heads: int, width: int) -> str:
-        query, key, value = (by_sequence(graph, part, mask, width) for part in qkv)  # (B, S, W)
-        seen = graph.op("Cast", mask, to=_type(np.int32))
-        attended = graph.op(
-            "MultiHeadAttention",
-            query,
-            key,
-            value,
-            "",
-            seen,
-            domain=MICROSOFT,
-            num_heads=heads,
-            mask_filter_value=HIDDEN,
+    def masking(self, graph: GraphWriter, mask: str) -> Masking:
+        least = graph.op("ReduceMin", mask, keepdims=0)
+        return Masking(mask, graph.op("Cast", mask, to=_type(np.int32)), graph.op("Cast", least, to=_type(np.bool_)))
+
+    def attention(self, graph: GraphWriter, qkv: Sequence[str], masking: Masking, heads: int, width: int) -> str:
+        """Where nothing is hidden, without the mask: only then does onnxruntime go through attention block by block."""
+        query, key, value = (by_sequence(graph, part, masking.mask, width) for part in qkv)  # (B, S, W)
+        operator: dict[str, Any] = {"domain": MICROSOFT, "num_heads": heads, "mask_filter_value": HIDDEN}
+        attended = graph.choice(
+            masking.all_seen,
+            lambda branch: branch.op("MultiHeadAttention", query, key, value, **operator),
+            lambda branch: branch.op("MultiHeadAttention", query, key, value, "", masking.hidden, **operator),
         )
         return graph.op("Reshape", attended, graph.integers(-1, width))
 
@@ -77,12 +90,17 @@ class Fused:
 class Portable:
     """By standard operators alone."""
 
-    def attention(self, graph: GraphWriter, qkv: Sequence[str], mask: str, heads: int, width: int) -> str:
-        shaped = [by_sequence(graph, part, mask, heads, width // heads) for part in qkv]
+    def masking(self, graph: GraphWriter, mask: str) -> Masking:
+        unseen = graph.op("Sub", graph.number(1.0), graph.op("Cast", mask, to=_type(np.float32)))
+        hidden = graph.op("Unsqueeze", graph.op("Mul", unseen, graph.number(HIDDEN)), graph.integers(1, 2))
+        return Masking(mask, hidden)  # (B, 1, 1, S), to be added
+
+    def attention(self, graph: GraphWriter, qkv: Sequence[str], masking: Masking, heads: int, width: int) -> str:
+        shaped = [by_sequence(graph, part, masking.mask, heads, width // heads) for part in qkv]
         query, key, value = (graph.op("Transpose", part, perm=[0, 2, 1, 3]) for part in shaped)  # (B, H, S, K)
         scaled = graph.op("Mul", query, graph.number((width // heads) ** -0.5))
         scores = graph.op("MatMul", scaled, graph.op("Transpose", key, perm=[0, 1, 3, 2]))  # (B, H, S, S)
-        weights = graph.op("Softmax", graph.op("Add", scores, self._hidden(graph, mask)), axis=-1)
+        weights = graph.op("Softmax", graph.op("Add", scores, masking.hidden), axis=-1)
         attended = graph.op("Transpose", graph.op("MatMul", weights, value), perm=[0, 2, 1, 3])
         return graph.op("Reshape", attended, graph.integers(-1, width))
 
@@ -110,11 +128,6 @@ class Portable:
             return graph.op("Erf", graph.op("Div", x, graph.number(2**0.5)))
         cube = graph.op("Mul", graph.op("Pow", x, graph.number(3.0)), graph.number(0.044715))
         return graph.op("Tanh", graph.op("Mul", graph.op("Add", x, cube), graph.number((2 / np.pi) ** 0.5)))
-
-    @staticmethod
-    def _hidden(graph: GraphWriter, mask: str) -> str:
-        unseen = graph.op("Sub", graph.number(1.0), graph.op("Cast", mask, to=_type(np.float32)))
-        return graph.op("Unsqueeze", graph.op("Mul", unseen, graph.number(HIDDEN)), graph.integers(1, 2))
 
 
 class Parts:
