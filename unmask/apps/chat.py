@@ -1,0 +1,212 @@
+"""A chat: what was said so far comes in, the reply that fits best goes out, or that nothing is known to say.
+
+Replies are those of its dialogues, found by words and by vectors and weighed by a cross-encoder. A collection of
+frequent questions and an index of documents may stand behind it: what they answer is said where it fits better. Nothing
+that was said earlier in the conversation is said again, nor anything much like it.
+"""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Protocol
+
+import numpy as np
+
+from unmask.apps.app_folder import read_whole, same_encoder
+from unmask.apps.chat_measures import Pool, by_reading
+from unmask.apps.predict import Predictor
+from unmask.apps.refusing import Refused, fault_of
+from unmask.apps.reply_scores import Weights
+from unmask.apps.response_base import Possible, ResponseBase
+from unmask.apps.turns import Said
+from unmask.apps.vectors import TextVectors
+from unmask.decode.words import Floats
+from unmask.errors import InputError
+from unmask.retrieve.lexical import Lexical
+
+TOWER, CROSS = "tower", "cross"  # the models in a chat's folder
+FOUND = 24  # replies that each way of finding brings
+SHOWN = 5  # candidates of an answer
+SURE = 0.5  # of 0 to 1 beyond the threshold: nobody else has to be asked
+
+
+@dataclass(frozen=True)
+class Utterance:
+    """Something said, and everything said before it by either side."""
+
+    said: str
+    history: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class Candidate:
+    """Something that could be said."""
+
+    answer: str
+    score: float  # from 0 to 1
+    source: str  # dialogue, faq or documents
+    fit: float | None = None  # what the models make of it, as a probability
+    known: float | None = None  # how like this one the situation is in which it was said
+
+    def to_dict(self) -> dict[str, Any]:
+        """The candidate as JSON has it."""
+        told = {"answer": self.answer, "score": self.score, "source": self.source}
+        return told | {name: value for name, value in (("fit", self.fit), ("known", self.known)) if value is not None}
+
+
+@dataclass(frozen=True)
+class Reply:
+    """What is said, if anything; the candidates are what could have been said, the best first."""
+
+    answer: str | None
+    score: float  # of the answer, or of the best that was not good enough
+    source: str | None  # dialogue, faq or documents
+    candidates: tuple[Candidate, ...] = ()
+
+    def to_dict(self) -> dict[str, Any]:
+        """The reply as JSON has it.
+
+        >>> Reply(None, 0.0, None).to_dict()
+        {'answer': None, 'score': 0.0, 'source': None, 'candidates': []}
+        """
+        return {
+            "answer": self.answer,
+            "score": self.score,
+            "source": self.source,
+            "candidates": [candidate.to_dict() for candidate in self.candidates],
+        }
+
+
+class Knowledge(Protocol):
+    """Whoever answers single questions: an outcome has an answer or none, and a score from 0 to 1."""
+
+    def __call__(self, question: str) -> Any: ...
+
+
+class ReplyScores:
+    """The cross-encoder, and what its numbers count for beside the others."""
+
+    def __init__(self, cross: Predictor, weights: Weights, responses: Sequence[str]) -> None:
+        self.cross, self.weights = cross, weights
+        self.places = {response: place for place, response in enumerate(responses)}
+        self.words = Lexical.of(responses)
+
+    def __call__(self, turns: Sequence[str], possible: Sequence[Possible]) -> Floats:
+        """The probability that each reply is the one."""
+        responses = tuple(found.response for found in possible)
+        words = self.words.scores(" ".join(turns))[[self.places[response] for response in responses]]
+        reading = by_reading(self.cross, [Pool(tuple(turns), responses)])[0]
+        return self.weights.probability(np.array([found.cosine for found in possible]), reading, words)
+
+
+class Chat:
+    """Holds a conversation; without `scores` it replies in situations that it knows, and in no others."""
+
+    def __init__(
+        self,
+        base: ResponseBase,
+        scores: ReplyScores | None,
+        threshold: float,
+        *,
+        faq: Knowledge | None = None,
+        documents: Knowledge | None = None,
+    ) -> None:
+        self.base, self.scores, self.threshold = base, scores, threshold
+        self.faq, self.documents = faq, documents
+
+    def __call__(self, said: str, history: Sequence[str] = ()) -> Reply:
+        """The reply to something, given what was said before."""
+        return self.reply(history, said)
+
+    def reply(self, history: Sequence[str], said: str) -> Reply:
+        """The same, in the order in which it happened."""
+        fault = fault_of(Utterance(said, tuple(history)))
+        if fault is not None or not said.strip():
+            raise InputError(fault.error if fault is not None else "an empty turn", wanted="something said")
+        turns = [*(turn for turn in history if turn.strip()), said]
+        candidates = self.candidates(turns)
+        best = max(map(self._margin, candidates), default=0.0)
+        for source, knowledge in (("faq", self.faq), ("documents", self.documents)):
+            if knowledge is not None and best < SURE:
+                told = _told(knowledge, source, said, turns)
+                candidates += told
+                best = max([best, *(self._margin(found) for found in told)])
+        return self._chosen(candidates)
+
+    def many(self, utterances: Sequence[Utterance]) -> list[Reply | Refused]:
+        """A reply to each, or what is wrong with it."""
+        replies: list[Reply | Refused] = []
+        for utterance in utterances:
+            try:
+                replies.append(self.reply(utterance.history, utterance.said))
+            except InputError as error:
+                replies.append(Refused(str(error)))
+        return replies
+
+    def candidates(self, turns: Sequence[str]) -> list[Candidate]:
+        """The replies of the dialogues that may fit, not yet said in this conversation; the best first."""
+        before = Said(turns)
+        possible = [found for found in self.base.possible(turns, FOUND) if found.response not in before]
+        if self.scores is None or not possible:
+            return _sorted(Candidate(one.response, one.known, "dialogue", known=one.known) for one in possible)
+        fits = self.scores(turns, possible).tolist()
+        # either is reason enough: the reply fits, or it was said in this very situation
+        return _sorted(
+            Candidate(one.response, 1 - (1 - fit) * (1 - one.known), "dialogue", fit, one.known)
+            for one, fit in zip(possible, fits, strict=True)
+        )
+
+    def _margin(self, candidate: Candidate) -> float:
+        """How good a candidate is by the standards of its own source, from 0 to 1."""
+        return _beyond(candidate.score, self.threshold if candidate.source == "dialogue" else 0.0)
+
+    def _chosen(self, candidates: Sequence[Candidate]) -> Reply:
+        shown = tuple(sorted(candidates, key=self._margin, reverse=True))
+        if shown and (shown[0].source != "dialogue" or shown[0].score >= self.threshold):
+            return Reply(shown[0].answer, shown[0].score, shown[0].source, shown[:SHOWN])
+        return Reply(None, shown[0].score if shown else 0.0, None, shown[:SHOWN])
+
+
+def open_chat(
+    folder: Path | str,
+    *,
+    faq: Knowledge | None = None,
+    documents: Knowledge | None = None,
+    device: str = "cpu",
+    threads: int | None = None,
+) -> Chat:
+    """The chat of a folder that `unmask chat train` made."""
+    folder = Path(folder)
+
+    def read(fields: dict[str, Any]) -> Chat:
+        tower = TextVectors(folder / TOWER, device=device, threads=threads)
+        same_encoder(folder, fields, tower.identity, do="train the chat again")
+        try:
+            weights, threshold = Weights(**fields["weights"]), float(fields["threshold"])
+        except (KeyError, TypeError, ValueError) as error:
+            raise InputError(f"{folder}, a damaged chat folder ({error})", do="train it again") from error
+        base = ResponseBase.load(folder, tower)
+        cross = Predictor.open(folder / CROSS, device=device, threads=threads)
+        return Chat(base, ReplyScores(cross, weights, base.responses), threshold, faq=faq, documents=documents)
+
+    return read_whole(folder, "chat", read)
+
+
+def _told(knowledge: Knowledge, source: str, said: str, turns: Sequence[str]) -> list[Candidate]:
+    """What others answer, unless they do not know it or it was said before."""
+    told = knowledge(said).to_dict()
+    answer = told.get("answer")
+    return [] if answer is None or answer in Said(turns) else [Candidate(answer, float(told["score"]), source)]
+
+
+def _sorted(candidates: Iterable[Candidate]) -> list[Candidate]:
+    return sorted(candidates, key=lambda candidate: -candidate.score)
+
+
+def _beyond(score: float, threshold: float) -> float:
+    """How far a score goes beyond a threshold, from 0 to 1.
+
+    >>> _beyond(0.75, 0.5), _beyond(0.4, 0.5)
+    (0.5, 0.0)
+    """
+    return max(0.0, (score - threshold) / max(1 - threshold, 1e-9))
