@@ -18,6 +18,7 @@ from unmask.decode.embeddings import Embedded
 from unmask.decode.labels import Classified, MultiLabelled, Valued, classified
 from unmask.decode.spans import Answered, Span
 from unmask.tasks.answering import Answering
+from unmask.tasks.bias import BiasReport, BiasRow
 from unmask.tasks.choosing import Choosing
 from unmask.tasks.classification import TEMPERATURE, Classification
 from unmask.tasks.embedding import TextEmbedding
@@ -126,6 +127,8 @@ def written(path: Path, task: Task, examples: list[Any], given: list[Any], **mor
         tokenizer=TOKENIZER,
         journal_events=EVENTS,
         settings={"epochs": 3},
+        train=more.get("train", ()),
+        bias=more.get("bias"),
     )
     return (path / "report.html").read_text(encoding="utf-8")
 
@@ -235,3 +238,20 @@ def test_a_browser_shows_it_without_complaint(tmp_path: Path) -> None:
     run = subprocess.run([*watched, (tmp_path / "report.html").as_uri()], capture_output=True, text=True, timeout=120)
     assert "Confusion matrix" in run.stdout
     assert "CONSOLE" not in run.stderr
+
+
+def test_a_report_says_what_train_and_dev_share_and_what_swapped_names_do(tmp_path: Path) -> None:
+    task, examples, given = classes()
+    row = BiasRow("English", "<women>", "men", "good", 0.6, 0.5, 0.1, 0.001, 0.25, 112)
+    page = written(tmp_path, task, examples, given, train=[*examples[:3]], bias=BiasReport((row,)))
+    assert "In train and dev" in page
+    assert "Swapped names and places" in page
+    assert "&lt;women&gt; / men" in page
+    assert "1 of 1 comparisons differ" in page
+    Strict().feed(page)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_examples_of_every_task_have_their_data_shown(kind: str, tmp_path: Path) -> None:
+    task, examples, given = KINDS[kind]()
+    assert "repeated exactly" in written(tmp_path, task, examples, given, train=examples)

@@ -1,4 +1,4 @@
-"""The verb `doctor`: text, a store or a run comes in; what is wrong with it, and what to do, go out."""
+"""The verb `doctor`: text, a store, a run or labelled examples come in; what is wrong, and what to do, go out."""
 
 from collections.abc import Sequence
 from dataclasses import asdict
@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from unmask.cli.console import Answer, Console, verb
+from unmask.cli.finetune import parse_columns
 
 if TYPE_CHECKING:
     from unmask.lab.finding import Finding
@@ -16,8 +17,21 @@ if TYPE_CHECKING:
 @verb
 def doctor(
     paths: Annotated[
-        list[Path], typer.Argument(metavar="TEXT…|STORE|RUN", help="Text files or folders, a prepared store, or a run.")
+        list[Path],
+        typer.Argument(
+            metavar="TEXT…|STORE|RUN|TRAIN",
+            help="Text files or folders, a prepared store, a run; with --task or --dev labelled examples.",
+        ),
     ],
+    dev: Annotated[
+        list[Path] | None, typer.Option("--dev", help="Labelled examples to measure on: what do they share with TRAIN?")
+    ] = None,
+    task: Annotated[
+        str | None, typer.Option("--task", help="What the examples are for: classify, tag …, or a preset such as sst2.")
+    ] = None,
+    columns: Annotated[
+        str | None, typer.Option("--columns", help="Names that labelled files use: text=review,label=stars.")
+    ] = None,
     store: Annotated[
         Path | None, typer.Option("--store", help="A run's store, if it was made elsewhere than in its folder.")
     ] = None,
@@ -25,9 +39,11 @@ def doctor(
     *,
     console: Console,
 ) -> Answer:
-    """Say what is wrong with a corpus or a pretraining run, and what to do about it."""
+    """Say what is wrong with a corpus, a pretraining run or labelled examples, and what to do about it."""
     first = paths[0]
-    if len(paths) == 1 and (first / "run.jsonl").is_file():
+    if dev or task:
+        findings, figures = _labelled(paths, dev or [], task or "classify", parse_columns(columns), console)
+    elif len(paths) == 1 and (first / "run.jsonl").is_file():
         findings, figures = _run(first, store)
     elif len(paths) == 1 and (first / "store.json").is_file():
         findings, figures = _store(first)
@@ -63,6 +79,24 @@ def _text(paths: Sequence[Path], column: str | None, console: Console) -> Diagno
     return list(diagnose_text(figures)), text_fields(figures)
 
 
+def _labelled(
+    train: Sequence[Path], dev: Sequence[Path], task: str, columns: dict[str, str], console: Console
+) -> Diagnosis:
+    from unmask.data.overview import overview
+    from unmask.lab.labelled_doctor import diagnose_labelled
+    from unmask.tasks.asked import asked
+    from unmask.tasks.sources import find_sources, joined, read_parts
+
+    own = asked(task)
+    sources = find_sources(own, train)
+    learned = joined(read_parts(sources, "train", columns=columns, note=console.note)).examples
+    measured = find_sources(own, dev) or [source for source in sources if source.path.is_dir()]
+    found = overview(
+        learned, joined(read_parts(measured, "dev", columns=columns, note=console.note)).examples if measured else ()
+    )
+    return list(diagnose_labelled(found)), found.to_dict()
+
+
 def _answer(findings: "Sequence[Finding]", figures: dict[str, Any]) -> Answer:
     from unmask.lab.finding import by_severity, in_words
 
@@ -78,6 +112,8 @@ def _shown(value: Any) -> str:
     >>> _shown(1234567), _shown(0.12346), _shown({"Latin": 0.75, "Han": 0.25})
     ('1,234,567', '0.1235', 'Latin 0.75, Han 0.25')
     """
+    if isinstance(value, list | tuple):
+        return f"{len(value):,}"
     if isinstance(value, dict):
         return ", ".join(f"{name.replace('_', ' ')} {_shown(inner)}" for name, inner in value.items())
     if isinstance(value, float):

@@ -8,6 +8,7 @@ import unicodedata
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import asdict, dataclass
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -132,7 +133,12 @@ def near_key(texts: Iterable[str]) -> Key:
     >>> near_key(["So  GOOD!", "很 好。", "?!"])
     ('sogood', '很好', '?!')
     """
-    return tuple("".join(filter(str.isalnum, unicodedata.normalize("NFKC", text).lower())) or text for text in texts)
+    return tuple(map(_near, texts))
+
+
+@lru_cache(maxsize=1 << 14)  # a context comes with every question that is asked of it
+def _near(text: str) -> str:
+    return "".join(filter(str.isalnum, unicodedata.normalize("NFKC", text).lower())) or text
 
 
 def _shared(example: Any, twin: Any) -> Shared:

@@ -22,6 +22,7 @@ from unmask.model.folder import open_model, save_model
 from unmask.model.outputs import outputs_of
 from unmask.model.starting_point import with_fresh_head
 from unmask.tasks.asked import asked
+from unmask.tasks.bias import BiasReport, judge_of, probe_bias
 from unmask.tasks.classification import Classification
 from unmask.tasks.finetuning import FEATURE_RECIPE, FineTuning, FineTuningSettings, Standing
 from unmask.tasks.report import REPORT, write_report
@@ -278,11 +279,19 @@ class FineTuningRun:
             tokenizer=self.opened.tokenizer,
             journal_events=tuning.run.journal.events(),
             settings={"start": request.model, **asdict(self.settings)},
+            train=self.training,
+            bias=self._bias(task),
         )
         shutil.rmtree(tuning.run.checkpoints, ignore_errors=True)
         tuning.best_path.unlink(missing_ok=True)
         write_text(request.folder / OUTCOME, json.dumps(outcome.to_dict(), indent=2) + "\n")
         return outcome
+
+    def _bias(self, task: Task) -> BiasReport | None:
+        """What swapped names and places do to a model that judges single texts."""
+        if any(getattr(example, "pair", None) is not None for example in self.dev):
+            return None
+        return probe_bias(task, judge_of(task, self.model, self.opened.tokenizer), self.opened.tokenizer)
 
     def _scores_by_source(self, task: Task, answers: Sequence[Any]) -> dict[str, dict[str, float]]:
         """The scores of each source where there are several, by the measures of its own data set if it is of one."""

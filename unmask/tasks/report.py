@@ -7,14 +7,17 @@ from typing import Any
 import numpy as np
 
 from unmask.data.examples import ChoiceExample, QuestionExample, TaggedExample, TextExample
+from unmask.data.overview import overview
 from unmask.files import write_text
 from unmask.tasks.answering import Answering
+from unmask.tasks.bias import BiasReport
 from unmask.tasks.choosing import Choosing
 from unmask.tasks.classification import Classification
 from unmask.tasks.embedding import TextEmbedding
 from unmask.tasks.regression import Regression
 from unmask.tasks.report_answers import findings_of_answers
 from unmask.tasks.report_classes import findings_of_choices, findings_of_classes, findings_of_labels
+from unmask.tasks.report_data import bias_table, parts_of_data
 from unmask.tasks.report_page import page
 from unmask.tasks.report_parts import Bars, Findings, Lines, Part, Report, Score
 from unmask.tasks.report_values import findings_of_values, findings_of_vectors
@@ -41,16 +44,27 @@ def write_report(
     tokenizer: Tokenizer,
     journal_events: Iterable[Mapping[str, Any]] = (),
     settings: Mapping[str, Any] | None = None,
+    train: Sequence[Any] = (),
+    bias: BiasReport | None = None,
 ) -> None:
-    """Writes the report as one file that needs no other."""
+    """Writes the report as one file that needs no other; with the examples learned from it says what both share."""
     found = findings(task, examples, answers)
     *rest, mistakes = found.parts
+    data = parts_of_data(overview(train, examples)) if train else []
+    swapped = [bias_table(bias)] if bias is not None and bias.rows else []
     report = Report(
         title=title,
         task=task.kind,
         score=Score(task.metric, scores[task.metric], found.interval, len(examples), found.chance),
         figures=scores,
-        parts=(*curves(journal_events, task.metric), *rest, lengths(task, examples, tokenizer), mistakes),
+        parts=(
+            *curves(journal_events, task.metric),
+            *rest,
+            lengths(task, examples, tokenizer),
+            *data,
+            *swapped,
+            mistakes,
+        ),
         settings=settings or {},
     )
     write_text(path, page(report))
