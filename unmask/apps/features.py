@@ -5,13 +5,12 @@ order asked for. Pooling takes in all pieces of a text, [CLS] and [SEP] too, as 
 """
 
 import json
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, cast
+from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
-import torch
 from numpy.typing import NDArray
 
 from unmask.apps.reading import Reading, Report, read
@@ -19,12 +18,22 @@ from unmask.data.batches import batches_by_length
 from unmask.data.ragged import Integers, Ragged
 from unmask.errors import InputError
 from unmask.files import atomic_path
-from unmask.model.bert import Bert, Encoded
-from unmask.model.heads import BertWithHead, pool
+from unmask.runtime.folder import ServingFolder
+from unmask.runtime.pretrained import ServedStates
 from unmask.text.tokenizer import Tokenizer
 
+if TYPE_CHECKING:
+    from unmask.apps.pretrained import States
+    from unmask.model.bert import Bert
+    from unmask.model.heads import BertWithHead
+
 Vectors = NDArray[np.float32]
-POOLINGS = ("mean", "cls", "max")
+# name: the states of every token and where sequences begin -> one vector for each sequence, in the batch's order
+POOLINGS: dict[str, Callable[[Vectors, Ragged], Vectors]] = {
+    "mean": lambda states, batch: (np.add.reduceat(states, batch.starts) / batch.lengths[:, None]).astype(np.float32),
+    "cls": lambda states, batch: states[batch.starts],
+    "max": lambda states, batch: np.maximum.reduceat(states, batch.starts),
+}
 
 
 @dataclass(frozen=True)
@@ -69,8 +78,9 @@ class PieceVectors:
 
 
 class Features:
-    """Takes vectors from an encoder.
+    """Takes vectors from an encoder, open in torch or exported.
 
+    >>> from unmask.model.bert import Bert
     >>> from unmask.model.config import BertConfig
     >>> from unmask.text.vocabulary import SPECIAL_PIECES
     >>> tokenizer = Tokenizer([*SPECIAL_PIECES, "rain", "snow"])
@@ -81,8 +91,8 @@ class Features:
     [(4, 128)]
     """
 
-    def __init__(self, model: Bert | BertWithHead, tokenizer: Tokenizer) -> None:
-        self.bert = model.bert if isinstance(model, BertWithHead) else model
+    def __init__(self, model: "Bert | BertWithHead | ServingFolder", tokenizer: Tokenizer) -> None:
+        self.states = states_of(model)
         self.tokenizer = tokenizer
 
     def __call__(
@@ -98,8 +108,8 @@ class Features:
             raise InputError(f"pooling {pooling!r}", wanted=" or ".join(POOLINGS))
         readings = self._read(texts)
         vectors = np.empty((len(readings), self._width(layers)), np.float32)
-        for which, _, encoded in self._encode(readings, report):
-            vectors[which] = _numpy(pool(self._side_by_side(encoded, layers), encoded, pooling))
+        for which, batch, states in self._encode(readings, layers, report):
+            vectors[which] = POOLINGS[pooling](states, batch)
         return TextVectors(tuple(layers), pooling, vectors, tuple(reading.cut for reading in readings))
 
     def pieces(
@@ -109,8 +119,8 @@ class Features:
         readings = self._read(texts)
         width = self._width(layers)
         vectors: list[Vectors] = [np.empty((0, width), np.float32)] * len(readings)
-        for which, batch, encoded in self._encode(readings, report):
-            for i, rows in zip(which, batch.split(_numpy(self._side_by_side(encoded, layers))), strict=True):
+        for which, batch, states in self._encode(readings, layers, report):
+            for i, rows in zip(which, batch.split(states), strict=True):
                 vectors[i] = cast(Vectors, rows)
         return PieceVectors(
             tuple(layers),
@@ -124,20 +134,21 @@ class Features:
         texts = [texts] if isinstance(texts, str) else texts
         if not texts:
             raise InputError("no texts", wanted="at least one")
-        return read(self.tokenizer, texts, longest=self.bert.config.positions)
+        return read(self.tokenizer, texts, longest=self.states.config.positions)
 
-    def _encode(self, readings: Sequence[Reading], report: Report | None) -> Iterator[tuple[Integers, Ragged, Encoded]]:
+    def _encode(
+        self, readings: Sequence[Reading], layers: Sequence[int], report: Report | None
+    ) -> Iterator[tuple[Integers, Ragged, Vectors]]:
+        """Batches of texts, and the chosen layers of each of their tokens."""
         done, total = 0, sum(len(reading.encoding.ids) for reading in readings)
         for which, batch in batches_by_length([reading.encoding.ids for reading in readings]):
-            with torch.inference_mode():
-                encoded = self.bert(batch, keep_layers=True)
-            yield which, batch, encoded
+            yield which, batch, self.states(batch, layers)
             done += len(batch.ids)
             if report is not None:
                 report(done, total)
 
     def _width(self, layers: Sequence[int]) -> int:
-        highest = self.bert.config.layers
+        highest = self.states.config.layers
         for layer in layers:
             if not -highest - 1 <= layer <= highest:
                 raise InputError(
@@ -145,11 +156,16 @@ class Features:
                 )
         if not layers:
             raise InputError("no layers", wanted="at least one, for instance -1")
-        return len(layers) * self.bert.config.width
+        return len(layers) * self.states.config.width
 
-    def _side_by_side(self, encoded: Encoded, layers: Sequence[int]) -> torch.Tensor:
-        """The chosen layers of every token."""  # (T, layers · D)
-        return torch.cat([encoded.layers[layer] for layer in layers], -1)
+
+def states_of(model: "Bert | BertWithHead | ServingFolder") -> "States | ServedStates":
+    """The hidden states of a model's encoder, open in torch or exported."""
+    if isinstance(model, ServingFolder):
+        return ServedStates.of(model)
+    from unmask.apps.pretrained import States
+
+    return States(model)
 
 
 def save_vectors(answer: TextVectors | PieceVectors, texts: Sequence[str], path: Path) -> None:
@@ -179,8 +195,3 @@ def _rows(answer: TextVectors | PieceVectors, texts: Sequence[str]) -> Iterator[
         columns = zip(texts, answer.pieces, answer.offsets, answer.vectors, strict=True)
         for text, pieces, offsets, vectors in columns:
             yield {"text": text, "pieces": pieces, "offsets": offsets, "vectors": vectors.tolist()}
-
-
-def _numpy(rows: torch.Tensor) -> Vectors:
-    array: Vectors = rows.float().cpu().numpy()
-    return array

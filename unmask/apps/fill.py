@@ -87,7 +87,7 @@ class Filler:
     """
 
     def __init__(self, model: "Bert | BertWithHead | ServingFolder", tokenizer: Tokenizer, *, top: int = 5) -> None:
-        self.words = ServedWords.of(model) if isinstance(model, ServingFolder) else _in_torch(model)
+        self.words = words_of(model)
         self.tokenizer, self.top = tokenizer, top
 
     def __call__(self, text: str, *, top: int | None = None) -> Filled:
@@ -139,7 +139,10 @@ def _mask_places(text: str, reading: Reading, tokenizer: Tokenizer) -> list[int]
     return places
 
 
-def _in_torch(model: "Bert | BertWithHead") -> "Words":
+def words_of(model: "Bert | BertWithHead | ServingFolder") -> "Words | ServedWords":
+    """The masked-word head of a model, open in torch or exported."""
+    if isinstance(model, ServingFolder):
+        return ServedWords.of(model)
     from unmask.apps.pretrained import Words
 
     return Words(model)

@@ -2,23 +2,28 @@
 
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 from unmask.apps.fill import Filler
+from unmask.apps.predict import the_model
 from unmask.apps.reading import Report
 from unmask.apps.score import Scorer
 from unmask.data.json_lines import read_json_lines
 from unmask.errors import InputError
-from unmask.model.folder import ModelFolder
+from unmask.runtime.folder import ServingFolder
 from unmask.tasks.cloze import FEW, JudgedGaps, judge_gaps, read_gaps
 from unmask.tasks.minimal_pairs import JudgedPairs, judge_pairs, read_pairs
 from unmask.text.tokenizer import Tokenizer
 
+if TYPE_CHECKING:
+    from unmask.model.folder import ModelFolder
+
+Opened: TypeAlias = "ServingFolder | ModelFolder"
 Rows = list[tuple[str, dict[str, Any]]]  # each with its place in the file
 
 
 def judge_pretrained(
-    opened: ModelFolder, data: Path, *, limit: int | None = None, report: Report | None = None
+    opened: Opened, data: Path, *, limit: int | None = None, report: Report | None = None
 ) -> JudgedPairs | JudgedGaps:
     """Finds out by the file's fields what is asked, and scores the model; `limit` takes that many of each paradigm."""
     rows = [(f"{data} line {number}", row) for number, row in read_json_lines(data)]
@@ -31,13 +36,13 @@ def judge_pretrained(
     raise InputError(f"{data} with the fields {', '.join(rows[0][1])}", wanted=kinds)
 
 
-def _judge_pairs(opened: ModelFolder, rows: Rows, limit: int | None, report: Report | None) -> JudgedPairs:
-    scorer = Scorer(opened.model, opened.tokenizer)
+def _judge_pairs(opened: Opened, rows: Rows, limit: int | None, report: Report | None) -> JudgedPairs:
+    scorer = Scorer(the_model(opened), opened.tokenizer)
     return judge_pairs(read_pairs(rows, limit=limit), lambda sentences: scorer.sums(sentences, report=report))
 
 
-def _judge_gaps(opened: ModelFolder, rows: Rows, limit: int | None, report: Report | None) -> JudgedGaps:
-    filler = Filler(opened.model, opened.tokenizer, top=FEW)
+def _judge_gaps(opened: Opened, rows: Rows, limit: int | None, report: Report | None) -> JudgedGaps:
+    filler = Filler(the_model(opened), opened.tokenizer, top=FEW)
 
     def fill(texts: list[str]) -> list[list[str]]:
         filled = filler.many(texts, report=report)
@@ -51,7 +56,7 @@ def _one_piece(tokenizer: Tokenizer, answer: str) -> str | None:
     return tokenizer.pieces[ids[0]] if len(ids) == 1 and ids[0] != tokenizer.unknown_id else None
 
 
-KINDS: dict[tuple[str, ...], Callable[[ModelFolder, Rows, int | None, Report | None], JudgedPairs | JudgedGaps]] = {
+KINDS: dict[tuple[str, ...], Callable[[Opened, Rows, int | None, Report | None], JudgedPairs | JudgedGaps]] = {
     ("good", "bad"): _judge_pairs,
     ("text", "answer"): _judge_gaps,
 }

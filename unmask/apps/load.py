@@ -5,7 +5,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from unmask.apps.predict import Predictor, open_any, the_model
-from unmask.errors import InputError
 from unmask.runtime.folder import ServingFolder
 
 if TYPE_CHECKING:
@@ -55,11 +54,9 @@ def _following(opened: Opened) -> App:
 def _features(opened: Opened) -> App:
     from unmask.apps.features import Features
 
-    if isinstance(opened, ServingFolder):
-        if opened.about.head is None:
-            raise InputError("a serving folder of a bare encoder", wanted="a model folder, or an embedding model's")
+    if isinstance(opened, ServingFolder) and opened.about.head is not None:
         return Predictor.of_serving(opened)
-    return Features(opened.model, opened.tokenizer)
+    return Features(the_model(opened), opened.tokenizer)
 
 
 def _entities(opened: Opened) -> App:

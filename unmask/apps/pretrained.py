@@ -1,15 +1,18 @@
-"""What a pretrained model in torch says: logits at chosen places of a batch, and whether B follows A."""
+"""What a pretrained model in torch says: logits at places of a batch, every layer's states, whether B follows A."""
 
 from collections.abc import Sequence
 
 import numpy as np
 import torch
+from torch import Tensor
 
-from unmask.data.ragged import Ragged
+from unmask.data.ragged import Integers, Ragged
 from unmask.errors import InputError
 from unmask.model.bert import Bert
 from unmask.model.heads import BertWithHead, MaskedWords, NextSentence, Pretraining
 from unmask.runtime.engine import Floats
+
+LOGITS = 1 << 21  # at a time: 8 MB stay near the cores
 
 
 class Words:
@@ -33,6 +36,31 @@ class Words:
             encoded = self.bert(batch, rows=np.array(places, dtype=np.int64))
             logits = self.head(encoded, torch.tensor(places, device=self.head.bias.device))
         found: Floats = logits.float().cpu().numpy()
+        return found
+
+    def log_probabilities(self, batch: Ragged, places: Integers, targets: Integers) -> Floats:
+        """The log-probability of each target at its place."""  # (M,), (M,) -> (M,)
+        device = self.head.bias.device
+        with torch.inference_mode():
+            encoded = self.bert(batch, rows=places)
+            states = self.head.states(encoded.at(torch.from_numpy(places).to(device)))  # (M, D)
+            asked = torch.from_numpy(targets).to(device)
+            found: Floats = _at_targets(states, encoded.words, self.head.bias, asked).cpu().numpy()
+        return found
+
+
+class States:
+    """The hidden states of an encoder."""
+
+    def __init__(self, model: Bert | BertWithHead) -> None:
+        self.bert = model.bert if isinstance(model, BertWithHead) else model
+        self.config = self.bert.config
+
+    def __call__(self, batch: Ragged, layers: Sequence[int]) -> Floats:
+        """Chosen layers of every token side by side; 0 is the embeddings, -1 the last."""  # (T, layers · D)
+        with torch.inference_mode():
+            encoded = self.bert(batch, keep_layers=True)
+            found: Floats = torch.cat([encoded.layers[layer] for layer in layers], -1).float().cpu().numpy()
         return found
 
 
@@ -75,3 +103,14 @@ def with_next_sentence(model: Bert | BertWithHead) -> tuple[Bert, NextSentence]:
         wanted="one that was pretrained on sentence pairs and kept its next-sentence head",
         do="name such a folder with -m",
     )
+
+
+def _at_targets(states: Tensor, words: Tensor, bias: Tensor, targets: Tensor) -> Tensor:
+    """The log-probability of each target over the vocabulary, a few rows at a time."""  # (M, D) -> (M,)
+    step = max(1, LOGITS // len(words))
+    found = []
+    for start in range(0, len(targets), step):
+        rows = slice(start, start + step)
+        logits = torch.addmm(bias, states[rows], words.T).float()  # (m, V)
+        found.append(logits.gather(1, targets[rows, None])[:, 0] - logits.logsumexp(1))
+    return torch.cat(found)

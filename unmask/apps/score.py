@@ -7,23 +7,22 @@ the others. `unmask.data.masked_copies` says what is hidden with a word of sever
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from itertools import groupby
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
-import torch
 from numpy.typing import NDArray
-from torch import Tensor
 
-from unmask.apps.pretrained import with_masked_words
+from unmask.apps.fill import words_of
 from unmask.apps.reading import Reading, Report, read
 from unmask.data.batches import BATCH_TOKENS
 from unmask.data.masked_copies import MaskedCopies, masked_copies
 from unmask.errors import InputError
-from unmask.model.bert import Bert
-from unmask.model.heads import BertWithHead
+from unmask.runtime.folder import ServingFolder
 from unmask.text.tokenizer import Tokenizer
 
-LOGITS = 1 << 21  # at a time: 8 MB stay near the cores
+if TYPE_CHECKING:
+    from unmask.model.bert import Bert
+    from unmask.model.heads import BertWithHead
 
 
 @dataclass(frozen=True)
@@ -62,10 +61,11 @@ class Scores:
 
 
 class Scorer:
-    """Scores texts with a pretrained model.
+    """Scores texts with a pretrained model, open in torch or exported.
 
+    >>> from unmask.model.bert import Bert
     >>> from unmask.model.config import BertConfig
-    >>> from unmask.model.heads import make_head
+    >>> from unmask.model.heads import BertWithHead, make_head
     >>> from unmask.text.vocabulary import SPECIAL_PIECES
     >>> tokenizer = Tokenizer([*SPECIAL_PIECES, "rain", "snow", "##s"])
     >>> config = BertConfig.named("tiny", vocabulary_size=tokenizer.size)
@@ -74,14 +74,20 @@ class Scorer:
     [(0, 2), (3, 8)]
     """
 
-    def __init__(self, model: Bert | BertWithHead, tokenizer: Tokenizer, *, batch_tokens: int = BATCH_TOKENS) -> None:
-        self.bert, self.head = with_masked_words(model)
+    def __init__(
+        self,
+        model: "Bert | BertWithHead | ServingFolder",
+        tokenizer: Tokenizer,
+        *,
+        batch_tokens: int = BATCH_TOKENS,
+    ) -> None:
+        self.words = words_of(model)
         self.tokenizer, self.batch_tokens = tokenizer, batch_tokens
 
     def __call__(self, texts: str | Sequence[str], *, report: Report | None = None) -> Scores:
         """The log-probability of every word of every text."""
         texts = [texts] if isinstance(texts, str) else texts
-        readings = read(self.tokenizer, texts, longest=self.bert.config.positions)
+        readings = read(self.tokenizer, texts, longest=self.words.positions)
         for text, reading in zip(texts, readings, strict=True):
             self._check(text, reading)
         encodings = [reading.encoding for reading in readings]
@@ -108,30 +114,15 @@ class Scorer:
 
     def _log_probabilities(self, copies: MaskedCopies, report: Report | None) -> NDArray[np.float64]:
         """The log-probability of what each copy asks for."""  # (N,)
-        device = self.head.bias.device
-        targets = torch.from_numpy(copies.targets).to(device)
+        targets = copies.targets
         found = np.empty(len(targets))
         done, total = 0, int(copies.lengths.sum())
         for run, batch, places in copies.batches(self.tokenizer.mask_id, tokens=self.batch_tokens):
-            with torch.inference_mode():
-                encoded = self.bert(batch, rows=places)
-                states = self.head.states(encoded.at(torch.from_numpy(places).to(device)))  # (M, D)
-                found[run] = _at_targets(states, encoded.words, self.head.bias, targets[run]).cpu().numpy()
+            found[run] = self.words.log_probabilities(batch, places, targets[run])
             done += len(batch.ids)
             if report is not None:
                 report(done, total)
         return found
-
-
-def _at_targets(states: Tensor, words: Tensor, bias: Tensor, targets: Tensor) -> Tensor:
-    """The log-probability of each target over the vocabulary, a few rows at a time."""  # (M, D) -> (M,)
-    step = max(1, LOGITS // len(words))
-    found = []
-    for start in range(0, len(targets), step):
-        rows = slice(start, start + step)
-        logits = torch.addmm(bias, states[rows], words.T).float()  # (m, V)
-        found.append(logits.gather(1, targets[rows, None])[:, 0] - logits.logsumexp(1))
-    return torch.cat(found)
 
 
 def _scored(text: str, reading: Reading, log_probabilities: Sequence[float]) -> ScoredText:

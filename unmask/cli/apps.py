@@ -43,7 +43,7 @@ def fill(
     console: Console,
 ) -> Answer:
     """Fill the [MASK]s of a text with the likeliest words."""
-    with quick_start(console):
+    with quick_start(console, model):
         from unmask.apps.fill import Filler
         from unmask.apps.predict import open_any, the_model
 
@@ -64,7 +64,7 @@ def next_sentence(
     console: Console,
 ) -> Answer:
     """Say whether B follows A, and with what probability."""
-    with quick_start(console):
+    with quick_start(console, model):
         from unmask.apps.following import Following
         from unmask.apps.predict import open_any, the_model
 
@@ -90,8 +90,8 @@ def features(
 ) -> Answer:
     """Turn texts into vectors: the hidden states of chosen layers."""
     from unmask.apps.features import Features, check_ending, save_vectors
+    from unmask.apps.predict import open_any, the_model
     from unmask.apps.reading import read_lines
-    from unmask.model.folder import open_model
 
     chosen = _layer_numbers(layers)
     if output is not None:
@@ -99,8 +99,8 @@ def features(
     given = [*(texts or []), *(read_lines(source) if source is not None else [])]
     if not given:
         raise InputError("no text", wanted="at least one", do="give texts, or a file of them with --input")
-    opened = open_model(model, device=device)
-    take = Features(opened.model, opened.tokenizer)
+    opened = open_any(model, device=device, threads=console.threads)
+    take = Features(the_model(opened), opened.tokenizer)
     with percent_done(console, "encoding", shown=source is not None) as report:
         answer: TextVectors | PieceVectors = (
             take.pieces(given, layers=chosen, report=report)
@@ -124,32 +124,47 @@ def score(
     console: Console,
 ) -> Answer:
     """Say how likely each word of a text is to the model, which sees all the others."""
+    from unmask.apps.predict import open_any, the_model
     from unmask.apps.score import Scorer
-    from unmask.model.folder import open_model
 
-    opened = open_model(model, device=device, head="masked_words")
-    answer = Scorer(opened.model, opened.tokenizer)(texts)
+    opened = open_any(model, device=device, head="masked_words", threads=console.threads)
+    answer = Scorer(the_model(opened), opened.tokenizer)(texts)
     _note_cuts(console, texts, [scored.cut for scored in answer.texts])
     return Answer(answer.to_dict(), "\n\n".join(map(_scored_words, answer.texts)))
 
 
 @contextmanager
-def quick_start(console: Console) -> Iterator[None]:
+def quick_start(console: Console, model: str) -> Iterator[None]:
     """For a few sentences to read and nothing more: most of the time is spent on loading.
 
     The collector finds nothing among a library's fresh objects, and takes a tenth of the time it loads in. One thread
     reads a sentence in a tenth of a second; two must wait for each other, on a busy machine for seconds.
     """
     gc.disable()
+    try:
+        with _torch_threads(console.threads or 1, model):
+            yield
+    finally:
+        gc.enable()
+
+
+@contextmanager
+def _torch_threads(count: int, model: str) -> Iterator[None]:
+    """So many threads for torch, if the model needs it at all: a serving folder does not."""
+    from unmask.model.named import find_model
+    from unmask.runtime.folder import is_serving_folder
+
+    if is_serving_folder(find_model(model)):
+        yield
+        return
     import torch
 
-    threads = torch.get_num_threads()
-    torch.set_num_threads(console.threads or 1)
+    before = torch.get_num_threads()
+    torch.set_num_threads(count)
     try:
         yield
     finally:
-        torch.set_num_threads(threads)
-        gc.enable()
+        torch.set_num_threads(before)
 
 
 @contextmanager

@@ -53,28 +53,28 @@ def evaluate(
     console: Console,
 ) -> Answer:
     """Measure a model: a fine-tuned one by its task's official figures, a pretrained one by minimal pairs or gaps."""
-    from unmask.apps.predict import Predictor
-    from unmask.model.named import find_model
-    from unmask.runtime.folder import is_serving_folder
+    from unmask.apps.predict import Predictor, open_any
+    from unmask.runtime.folder import ServingFolder
 
     started = time.monotonic()
     names = parse_pairs(rename, "--rename", "0=negative,1=positive")
-    if is_serving_folder(find_model(model)):
-        predictor = Predictor.open(model, device=device, threads=console.threads)
+    opened = open_any(model, device=device, threads=console.threads)
+    if opened.about.head in TASK_HEADS:
+        if isinstance(opened, ServingFolder):
+            predictor = Predictor.of_serving(opened, model)
+        else:
+            predictor = Predictor.of_model(opened, model)
         return _evaluate_task(predictor, data, parse_columns(columns), names, console, started)
 
     from unmask.apps.judging import judge_pretrained
-    from unmask.model.folder import open_model
-    from unmask.tasks.bars import draw_bars
 
-    opened = open_model(model, device=device)
-    if opened.about.head in TASK_HEADS:
-        return _evaluate_task(Predictor.of_model(opened, model), data, parse_columns(columns), names, console, started)
-    opened = open_model(model, device=device, head="masked_words")
+    opened = open_any(model, device=device, head="masked_words", threads=console.threads)
     with percent_done(console, "scoring") as report:
         judged = judge_pretrained(opened, data, limit=limit, report=report)
     fields = judged.to_dict() | {"seconds": round(time.monotonic() - started, 3)}
     if picture is not None:
+        from unmask.tasks.bars import draw_bars
+
         chance = 0.5 if fields["task"] == "minimal_pairs" else None
         draw_bars(
             judged.categories or {"all": judged.accuracy}, picture, title=f"{model} on {data.name}", chance=chance

@@ -29,3 +29,13 @@ def log_softmax(logits: Floats) -> NDArray[np.float64]:
     shifted = logits.astype(np.float64) - logits.max(-1, keepdims=True)
     log_probabilities: NDArray[np.float64] = shifted - np.log(np.exp(shifted).sum(-1, keepdims=True))
     return log_probabilities
+
+
+def log_probabilities_of(logits: Floats, targets: NDArray[np.int64]) -> NDArray[np.float64]:
+    """The log-probability of one piece at each place.
+
+    >>> log_probabilities_of(np.log([[0.25, 0.75], [0.5, 0.5]]), np.array([1, 0])).round(3)
+    array([-0.288, -0.693])
+    """  # (M, V), (M,) -> (M,)
+    found: NDArray[np.float64] = np.take_along_axis(log_softmax(logits), targets[:, None], -1)[:, 0]
+    return found
