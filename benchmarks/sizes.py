@@ -1,10 +1,11 @@
-"""Which size of model reaches the lowest loss in a given time: sizes and times of one core.
+"""Which size or setting reaches the lowest loss in a given time: sizes, times of one core, settings.
 
-    OMP_NUM_THREADS=1 python benchmarks/sizes.py STORE tiny:65 tiny:130 mini:130 mini:420 -o result.json
+    OMP_NUM_THREADS=1 python benchmarks/sizes.py STORE tiny:65 mini:130 mini:420:mask_rate=0.15,counted_start=false \\
+        -o result.json
 
 STORE is made by `unmask prepare`. Each run is a whole schedule of the `cpu` preset, warm-up to zero, in so many seconds
-of CPU time: other work on the machine then changes the waiting and little else. The masked-word loss is taken on
-held-out sequences, the same for every run. Runs that the output file already has are not repeated.
+of CPU time, its start included: other work on the machine then changes the waiting and little else. The masked-word
+loss is taken on held-out sequences, the same for every run. Runs that the output file already has are not repeated.
 """
 
 import argparse
@@ -29,23 +30,30 @@ def main() -> None:
     """Takes the runs in the order given, writing the figures after each."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("store", type=Path)
-    parser.add_argument("runs", nargs="+", metavar="SIZE:SECONDS")
+    parser.add_argument("runs", nargs="+", metavar="SIZE:SECONDS[:SETTING=VALUE,…]")
     parser.add_argument("-o", "--output", type=Path, required=True)
     arguments = parser.parse_args()
     rows = json.loads(arguments.output.read_text())["rows"] if arguments.output.exists() else []
     for asked in arguments.runs:
         if not any(row["run"] == asked for row in rows):
-            size, seconds = asked.split(":")
-            rows.append({"run": asked, **one_run(arguments.store, size, float(seconds))})
+            size, seconds, *changes = asked.split(":")
+            rows.append({"run": asked, **one_run(arguments.store, size, float(seconds), settings_of(changes))})
             print(json.dumps(rows[-1]), flush=True)
             arguments.output.write_text(json.dumps({"unit": "nats", "rows": rows}, indent=1) + "\n")
 
 
-def one_run(store: Path, size: str, seconds: float) -> dict[str, Any]:
+def settings_of(changes: list[str]) -> dict[str, Any]:
+    """Settings that differ from the preset, their values as JSON has them; several lengths are one number here."""
+    found = {name: json.loads(value) for change in changes for name, value in [p.split("=") for p in change.split(",")]}
+    return found | ({"lengths": (found["lengths"],)} if "lengths" in found else {})
+
+
+def one_run(store: Path, size: str, seconds: float, changes: dict[str, Any]) -> dict[str, Any]:
     """A schedule that takes so many seconds of CPU time, and what it reaches."""
+    started = time.process_time()
     with tempfile.TemporaryDirectory() as folder:
-        run = PretrainingRun(Request([store], Path(folder) / "run", size=size, changes=CHANGES))
-    pretraining, settings, started = run.pretraining, run.settings, time.process_time()
+        run = PretrainingRun(Request([store], Path(folder) / "run", size=size, changes=CHANGES | changes))
+    pretraining, settings = run.pretraining, run.settings
     schedule = Schedule(settings.learning_rate, PARTS, round(settings.warmup * PARTS), settings.shape)
 
     def done() -> float:

@@ -6,10 +6,12 @@ import time
 from dataclasses import replace
 from pathlib import Path
 
+import numpy as np
 import pytest
 import torch
 from safetensors.torch import load_file
 
+from unmask.data.neighbours import some_tokens
 from unmask.errors import InputError
 from unmask.model.folder import open_model
 from unmask.tasks import pretraining_run
@@ -96,7 +98,7 @@ def test_a_run_of_another_text_vocabulary_or_setting_is_not_resumed(tmp_path: Pa
     with pytest.raises(InputError, match="steps 2 there, 30 here"):
         finish(request)
     with pytest.raises(InputError, match="mask_rate"):
-        finish(replace(request, changes={**CHANGES, "steps": 2, "mask_rate": 0.3}))
+        finish(replace(request, changes={**CHANGES, "steps": 2, "mask_rate": 0.2}))
 
 
 def test_an_interruption_saves_the_step_it_came_in(tmp_path: Path, text_file: Path) -> None:
@@ -169,3 +171,24 @@ def test_the_last_checkpoint_holds_what_the_folder_holds(tmp_path: Path, text_fi
     opened = open_model(tmp_path / "run")
     words = opened.bert.embeddings.words.weight
     assert torch.equal(kept["model.model.bert.embeddings.words.weight"], words)
+
+
+def test_a_fresh_model_begins_with_what_its_training_text_counts(tmp_path: Path, text_file: Path) -> None:
+    def words(folder: str, counted: bool) -> torch.Tensor:
+        changes = {**CHANGES, "counted_start": counted}
+        run = PretrainingRun(replace(request_for(tmp_path / folder, text_file), changes=changes))
+        return run.pretraining.learner.model.bert.embeddings.words.weight.detach()
+
+    counted, plain = words("counted", True), words("plain", False)
+    corpus = PretrainingRun(request_for(tmp_path / "run", text_file)).corpus
+    seen = np.unique(some_tokens(corpus.store, corpus.training, 10**9))
+    assert np.array_equal(np.flatnonzero((counted != plain).any(1)), seen)
+
+
+def test_runs_that_hide_more_or_less_are_asked_the_same(tmp_path: Path, text_file: Path) -> None:
+    def asked(rate: float) -> list[int]:
+        changes = {**CHANGES, "mask_rate": rate}
+        run = PretrainingRun(replace(request_for(tmp_path / str(rate), text_file), changes=changes))
+        return [target for part in run.pretraining.examination for target in part.batch.targets.tolist()]
+
+    assert asked(0.15) == asked(0.4)

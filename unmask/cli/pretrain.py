@@ -68,6 +68,10 @@ def pretrain(
         bool | None,
         typer.Option("--local-start/--no-local-start", help="Begin with heads that look at neighbours (preset cpu)."),
     ] = None,
+    counted_start: Annotated[
+        bool | None,
+        typer.Option("--counted-start/--no-counted-start", help="Begin with words by their neighbours (preset cpu)."),
+    ] = None,
     recompute: Annotated[
         bool, typer.Option("--recompute", help="Compute layers again backwards: more work, far less memory.")
     ] = False,
@@ -126,6 +130,7 @@ def pretrain(
         "clip": clip,
         "precision": precision,
         "local_start": local_start,
+        "counted_start": counted_start,
         "recompute": recompute or None,
         "compile": compile or None,
         "held_out": held_out,

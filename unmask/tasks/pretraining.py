@@ -33,6 +33,7 @@ from unmask.training.scaling import LossScale
 from unmask.training.schedule import Schedule
 
 HELD_OUT_ROWS = 128  # sequences that every held-out figure is taken on
+EXAMINED_RATE = 0.15  # of their words that are hidden, whatever a run hides: only so are figures of runs comparable
 EVALUATIONS = 20  # how often during a run
 FEWEST_BETWEEN = 25  # steps between evaluations, so that they take a small share of a short run too
 LATELY = 0.1  # share of the time whose steps say how fast they are now
@@ -73,6 +74,7 @@ class PretrainingSettings:
     held_out: float = 0.02  # share of the documents that is kept for measuring
     precision: str = "float32"  # of the matrix products: float32, or bfloat16 or float16 where the device gains from it
     local_start: bool = False  # a fresh model's heads begin by looking at neighbours
+    counted_start: bool = False  # a fresh model's words begin with what counting their neighbours finds
     recompute: bool = False  # keep only each layer's input: a third more work for a fraction of the memory
     compile: bool = False  # join the steps of each layer's feed-forward part: for GPUs
     seed: int = 0  # where chance starts
@@ -113,7 +115,8 @@ PRESETS: dict[str, dict[str, Any]] = {
         "phases": (90.0, 10.0),
         "dropout": 0.1,
     },
-    # Muon, small steps, a local start, no dropout: benchmarks/records/2026-11-16_cpu_preset says how it was found
+    # Muon, small steps, many masks, a local and counted start, no dropout; how it was found:
+    # benchmarks/records/2026-11-16_cpu_preset and 2026-11-16_counted_start
     "cpu": {
         "optimiser": "muon",
         "learning_rate": 1e-3,
@@ -121,7 +124,9 @@ PRESETS: dict[str, dict[str, Any]] = {
         "betas": (0.9, 0.98),
         "batch_tokens": 2048,
         "warmup": 0.06,
+        "mask_rate": 0.3,
         "local_start": True,
+        "counted_start": True,
     },
 }
 
@@ -340,9 +345,9 @@ class Pretraining:
 def examination(
     text: Text, documents: Integers, tokenizer: Tokenizer, settings: PretrainingSettings, words: Words | None = None
 ) -> list[Part]:
-    """The fixed questions that held-out figures are taken on: the same sequences and masks for every seed."""
-    length = settings.lengths[0]
-    fixed = replace(settings, batch_tokens=HELD_OUT_ROWS * length, lengths=(length,), phases=(100.0,), seed=0)
+    """The fixed questions that held-out figures are taken on: the same sequences and masks for every seed and rate."""
+    length, rows = settings.lengths[0], HELD_OUT_ROWS * settings.lengths[0]
+    fixed = replace(settings, batch_tokens=rows, lengths=(length,), phases=(100.0,), mask_rate=EXAMINED_RATE, seed=0)
     return Batches(text, documents, tokenizer, fixed, words=words).parts(0, length)
 
 

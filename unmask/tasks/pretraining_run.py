@@ -14,14 +14,16 @@ from typing import Any
 import numpy as np
 import torch
 
+from unmask.data.neighbours import count_neighbours, some_tokens
 from unmask.data.store import DESCRIPTION
 from unmask.errors import InputError
 from unmask.model.about import About
 from unmask.model.config import BertConfig
+from unmask.model.counted_start import CountedStart, counted_start
 from unmask.model.folder import save_model
 from unmask.model.heads import BertWithHead
 from unmask.tasks.corpus import Corpus, OnProgress, find_tokenizer, open_corpus
-from unmask.tasks.objectives import check_objective
+from unmask.tasks.objectives import check_objective, words_head
 from unmask.tasks.pretraining import (
     PRECISIONS,
     PRESETS,
@@ -43,14 +45,17 @@ from unmask.tasks.pretraining import (
 from unmask.tasks.showing import Example, show
 from unmask.tasks.sizing import choose_size
 from unmask.tasks.starting import CONTINUED_LEARNING_RATE, FRESH, Start, find_start, in_words
-from unmask.training import curve
+from unmask.training import checkpoint, curve
 from unmask.training.distributed import ALONE, Processes, whole
 from unmask.training.loop import Part
 from unmask.training.memory import free_bytes
+from unmask.training.run import CHECKPOINTS
 
 Note = Callable[[str], None]
 AUTO = "auto"  # the size that the budget and this machine allow
 TRIED = 0.5  # seconds of steps that each size is measured for
+MOST_COUNTED = 1 << 24  # tokens whose neighbours a fresh model starts from: more change its words no further
+COUNTED_A_SECOND, COUNTING = 500_000, 0.05  # how fast that goes at the least, and its share of a budget
 ENDING = 0.01  # share of a budget left for saving, beside the ending that is tried out before the first step
 
 
@@ -144,7 +149,7 @@ class PretrainingRun:
         )
         self.settings = self._paced(self._parted(settings))
         check_same_settings(request.folder, self.settings)
-        self.pretraining = self._made(self.settings, start)
+        self.pretraining = self._made(self.settings, start, self._counted(self.settings, start))
         with processes.first_alone():
             self.questions = self._questions() if start.model is not None else {}
         self.before = self._losses()
@@ -170,9 +175,27 @@ class PretrainingRun:
         assert outcome is not None
         return outcome
 
-    def _made(self, settings: PretrainingSettings, start: Start = FRESH) -> Pretraining:
+    def _counted(self, settings: PretrainingSettings, start: Start) -> CountedStart | None:
+        """What counting the text gives a fresh model to begin with; the first process counts for all."""
+        if not settings.counted_start or start is not FRESH:
+            return None
+        return self.processes.agree(None if self.processes.rank else self._count(settings))
+
+    def _count(self, settings: PretrainingSettings) -> CountedStart | None:
+        if checkpoint.latest(self.request.folder / CHECKPOINTS) is not None:  # what it began with has been learned on
+            return None
+        corpus, most = self.corpus, tokens_to_count(self.request.budget)
+        found = count_neighbours(some_tokens(corpus.store, corpus.training, most), corpus.tokenizer.size)
+        return counted_start(found, self.config.width, settings.seed)
+
+    def _made(
+        self, settings: PretrainingSettings, start: Start = FRESH, counted: CountedStart | None = None
+    ) -> Pretraining:
         corpus, processes = self.corpus, self.processes
-        learner = new_learner(self.config, settings).to(self.request.device)
+        learner = new_learner(self.config, settings)
+        if counted is not None:
+            counted.set_weights(learner.model.bert, words_head(learner.model.head))
+        learner.to(self.request.device)
         self.began = start.set_weights(learner, corpus.tokenizer, settings.seed)
         batches = Batches(
             corpus.store, corpus.training, corpus.tokenizer, settings, words=corpus.words, processes=processes
@@ -342,6 +365,15 @@ def settings_of(request: Request) -> PretrainingSettings:
             do="give both, such as --length 128,512 --phases 90,10",
         )
     return settings
+
+
+def tokens_to_count(budget: float | None) -> int:
+    """How many tokens a fresh model's start is counted from, so that it takes a small part of a budget.
+
+    >>> tokens_to_count(None), tokens_to_count(60.0)
+    (16777216, 1500000)
+    """
+    return MOST_COUNTED if budget is None else min(MOST_COUNTED, int(budget * COUNTING * COUNTED_A_SECOND))
 
 
 def _check_size(request: Request, size: str) -> None:

@@ -23,6 +23,7 @@ from unmask.training.memory import give_back
 from unmask.training.scaling import LossScale
 
 Figures = dict[str, float]
+CHECKPOINTS = "checkpoints"  # the folder of a training's state
 
 
 @dataclass
@@ -50,7 +51,7 @@ class Run:
     @property
     def checkpoints(self) -> Path:
         """Where the checkpoints are."""
-        return self.folder / "checkpoints"
+        return self.folder / CHECKPOINTS
 
     def resume(self, note: Callable[[str], None] = lambda _: None) -> None:
         """Takes up the last good checkpoint, if there is one, and forgets what the journal says of later steps."""
