@@ -10,11 +10,14 @@ from unmask.cli import (
     apps,
     ask,
     bench,
+    bias,
+    chat,
     compress,
     doctor,
     evaluate,
     explain,
     export,
+    faq,
     finetune,
     folders,
     predict,
@@ -26,6 +29,7 @@ from unmask.cli import (
     vocab,
 )
 from unmask.cli.extras import missing_extra
+from unmask.cli.groups import with_default
 from unmask.errors import InputError
 
 VERBS: dict[str, Callable[..., Any]] = {
@@ -43,6 +47,7 @@ VERBS: dict[str, Callable[..., Any]] = {
     "predict": predict.predict,
     "explain": explain.explain,
     "probe": probe.probe,
+    "bias": bias.bias,
     "compress": compress.compress,
     "export": export.export,
     "serve": serve.serve,
@@ -57,6 +62,8 @@ GROUPS: dict[str, dict[str, Callable[..., Any]]] = {
         "finetune": bench.finetune,
         "predict": bench.predict,
     },
+    "chat": {"talk": chat.talk, "train": chat.train, "evaluate": chat.evaluate},
+    "faq": {"ask": faq.ask, "build": faq.build, "evaluate": faq.evaluate},
     "vocab": {"learn": vocab.learn, "check": vocab.check},
 }
 
@@ -74,15 +81,20 @@ def build() -> typer.Typer:
     for name, function in VERBS.items():
         app.command(name)(function)
     for name, verbs in GROUPS.items():
-        group = typer.Typer(no_args_is_help=True)
+        default = with_default(DEFAULTS[name]) if name in DEFAULTS else None
+        group = typer.Typer(no_args_is_help=name not in ALONE, cls=default)
         for verb_name, function in verbs.items():
             group.command(verb_name)(function)
         app.add_typer(group, name=name, help=GROUP_HELP[name])
     return app
 
 
+DEFAULTS = {"chat": "talk", "faq": "ask"}  # the verb that is meant where none is named
+ALONE = {"chat"}  # groups whose verb is meant even where nothing at all is said
 GROUP_HELP = {
     "bench": "Measure this machine, in turns with another library.",
+    "chat": "Talk to a chat, or make one from dialogues and measure it; `unmask chat` alone talks.",
+    "faq": "Ask an FAQ, or make, tune and measure one; `unmask faq DIR QUESTION` asks.",
     "vocab": "Learn a WordPiece vocabulary, or check one against text.",
 }
 
