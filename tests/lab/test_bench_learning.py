@@ -12,7 +12,7 @@ from unmask.data.store import Store
 from unmask.errors import InputError
 from unmask.lab import bench_learning, learning_runs
 from unmask.lab.bench_learning import Learning, LearningRun, collect, draw, find_store, run_missing
-from unmask.lab.learning_runs import PLAIN, Course, Ours, Point, Theirs, follow
+from unmask.lab.learning_runs import PLAIN, Course, Ours, Point, Stopwatch, Theirs, follow
 from unmask.tasks.corpus import Corpus, hold_out
 from unmask.tasks.pretraining import examination
 from unmask.text.learning import learn_vocabulary
@@ -61,21 +61,31 @@ def test_a_run_takes_its_budget_on_its_clock_whatever_was_guessed(
     clock: str, steps: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     training = Clockwork(monkeypatch)
-    points = list(follow(training, lambda: training.loss([]), budget=100.0, clock=clock))
+    points = list(follow(training, lambda: training.loss([]), budget=100.0, clock=clock, watch=Stopwatch()))
     assert abs(points[-1].step - steps) <= 2
     assert points[-1].tokens == 10 * points[-1].step
 
 
 def test_examinations_are_evenly_spaced_and_not_counted(monkeypatch: pytest.MonkeyPatch) -> None:
     training = Clockwork(monkeypatch)
-    points = list(follow(training, lambda: training.loss([]), budget=100.0, clock="wall"))
+    points = list(follow(training, lambda: training.loss([]), budget=100.0, clock="wall", watch=Stopwatch()))
     assert [point.seconds for point in points][:4] == [0.0, 5.0, 10.0, 15.0]
     assert points[-1].wall_seconds == points[-1].step
 
 
+def test_what_was_done_before_the_first_step_belongs_to_the_time(monkeypatch: pytest.MonkeyPatch) -> None:
+    training, watch = Clockwork(monkeypatch), Stopwatch()
+    watch.go()
+    training.now += 30.0
+    watch.stop()
+    points = list(follow(training, lambda: training.loss([]), budget=100.0, clock="wall", watch=watch))
+    assert (points[0].step, points[0].seconds) == (0, 30.0)
+    assert abs(points[-1].step - 70) <= 2
+
+
 def test_the_schedule_ends_when_the_budget_does(monkeypatch: pytest.MonkeyPatch) -> None:
     training = Clockwork(monkeypatch, step_seconds=5.0)
-    points = list(follow(training, lambda: training.loss([]), budget=300.0, clock="wall"))
+    points = list(follow(training, lambda: training.loss([]), budget=300.0, clock="wall", watch=Stopwatch()))
     assert training.pace.scheduled(points[-1].step) == training.pace.schedule_steps
 
 

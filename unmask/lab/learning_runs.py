@@ -192,11 +192,16 @@ class Stopwatch:
             self.seconds[name] += clock() - self.began[name]
 
 
-def follow(training: Training, loss: Callable[[], float], *, budget: float, clock: str) -> Iterator[Point]:
-    """Trains for a budget and gives the points of its curve. How many steps fit is measured, and again on the way."""
-    training.pace = Pace.of(max(SMALLEST_PLAN, int(budget / _step_seconds(training, clock))))
-    watch, spent, tokens = Stopwatch(), [0.0], 0
-    yield Point(0, 0, 0.0, 0.0, 0.0, loss())
+def follow(
+    training: Training, loss: Callable[[], float], *, budget: float, clock: str, watch: Stopwatch
+) -> Iterator[Point]:
+    """Trains for a budget and gives the points of its curve. How many steps fit is measured, and again on the way.
+
+    The watch may have counted before: what a side does with the text before its first step belongs to its time.
+    """
+    spent, tokens = [watch.seconds[clock]], 0
+    training.pace = Pace.of(max(SMALLEST_PLAN, int((budget - spent[0]) / _step_seconds(training, clock))))
+    yield Point(0, 0, spent[0], watch.seconds["wall"], watch.seconds["cpu"], loss())
     watch.go()
     for number, learned in enumerate(training.steps(), 1):
         watch.stop()
@@ -249,8 +254,12 @@ def run(course: Course, path: Path) -> None:
     questions = examination(corpus.store, corpus.held_out, corpus.tokenizer, PLAIN)
     points = []
     with TemporaryDirectory(dir=path.parent) as folder:
+        watch = Stopwatch()
+        watch.go()
         training: Training = Ours(course, Path(folder)) if course.side == "ours" else Theirs(course, corpus)
-        for point in follow(training, partial(training.loss, questions), budget=course.budget, clock=course.clock):
+        watch.stop()
+        loss = partial(training.loss, questions)
+        for point in follow(training, loss, budget=course.budget, clock=course.clock, watch=watch):
             points.append(asdict(point))
             print(json.dumps(points[-1]), flush=True)
     whole = {"course": asdict(course), "settings": training.settings, "points": points}
