@@ -150,6 +150,14 @@ def test_an_operator_that_onnxruntime_does_not_know_is_one_clear_line(tmp_path: 
         Engine(tmp_path / "model.onnx", "classes")
 
 
+def test_an_opset_that_onnxruntime_does_not_know_is_one_clear_line() -> None:
+    graph = bert_graph(small_model("classes"))
+    graph.opset_import[0].version = 99
+    with pytest.raises(InputError, match=r"which onnxruntime .* cannot open") as caught:
+        Engine(graph.SerializeToString(), "classes")
+    assert "\n" not in str(caught.value)
+
+
 def test_an_export_that_differs_is_refused_and_leaves_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     opened = small_model("classes")
     monkeypatch.setattr("unmask.compress.export.max_difference", lambda *_: float("nan"))

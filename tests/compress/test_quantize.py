@@ -19,11 +19,16 @@ from unmask.compress.precision import InputRange, Precision
 from unmask.compress.quantize import Judge, Seen, observe, precision_of, quantize
 from unmask.errors import InputError
 from unmask.model.about import About
+from unmask.model.bert import Bert
+from unmask.model.config import BertConfig
 from unmask.model.folder import ModelFolder
+from unmask.model.heads import BertWithHead, make_head
 from unmask.model.names import LoadReport
 from unmask.runtime.engine import Engine
 from unmask.runtime.folder import open_serving
 from unmask.tasks.task import make_batch
+from unmask.text.tokenizer import Tokenizer
+from unmask.text.vocabulary import SPECIAL_PIECES
 
 
 @pytest.fixture(scope="module")
@@ -113,6 +118,14 @@ def test_without_examples_there_is_a_difference_but_no_score(tmp_path: Path) -> 
     assert made.max_difference > 0
     assert made.score_after is None
     assert open_serving(tmp_path).about.head == "pretraining"
+
+
+def test_a_tiny_model_with_a_trimmed_vocabulary_is_under_three_megabytes(tmp_path: Path) -> None:
+    pieces = [*SPECIAL_PIECES, *(f"word{number}" for number in range(8000))]
+    config = BertConfig.named("tiny", vocabulary_size=len(pieces))
+    model = BertWithHead(Bert(config), make_head("classes", config, outputs=2)).eval()
+    opened = ModelFolder(config, model, Tokenizer(pieces), About("classes", labels=("no", "yes")), LoadReport())
+    assert quantize(opened, tmp_path).bytes_after < 3_000_000
 
 
 def test_layers_that_hurt_stay_in_float_and_a_bad_loss_is_refused(

@@ -41,6 +41,16 @@ def test_texts_have_the_lengths_that_they_should(folder: Path) -> None:
         assert all(bounds[0] <= len(tokenizer.encode(text).ids) <= bounds[1] for text in texts)
 
 
+def test_passages_go_on_where_a_length_was_missed(folder: Path) -> None:
+    tokenizer = Tokenizer.load(folder / "model")
+    lines = [
+        "rain and snow and wind again.",
+        *(" ".join(["rain"] * 90) + "." for _ in range(200)),
+    ]  # few lengths are met
+    (folder / "long.txt").write_text("\n".join(lines))
+    assert make_texts(tokenizer, folder / "long.txt", folder / "model")["passages"] > 30
+
+
 @pytest.mark.parametrize("engine", [*ENGINES][1:])
 @pytest.mark.filterwarnings("default")
 def test_an_engine_makes_the_same_vectors(engine: str, folder: Path) -> None:

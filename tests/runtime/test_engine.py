@@ -11,7 +11,7 @@ from small_models import small_model
 
 from unmask.compress.export import export, sample_rows
 from unmask.data.rows import Row
-from unmask.runtime.engine import Engine, usable_cores
+from unmask.runtime.engine import MANY, Engine, usable_cores
 from unmask.runtime.folder import open_serving
 
 ROWS = sample_rows(small_model("tokens"))
@@ -63,6 +63,25 @@ def test_no_batch_is_larger_than_asked(engine: Engine, monkeypatch: pytest.Monke
     monkeypatch.setattr(engine, "run", watch)
     engine.outputs(ROWS * 20, tokens=100)
     assert max(sizes) <= 100
+
+
+def test_threads_with_batches_of_their_own_give_the_same_in_order(folder: Path) -> None:
+    one, two = (open_serving(folder, threads=threads).engine for threads in (1, 2))
+    rows = ROWS * (MANY // sum(len(row.ids) for row in ROWS) + 1)
+    told: list[tuple[int, int]] = []
+    found = two.outputs(rows, report=lambda *progress: told.append(progress))
+    assert "_of_one_thread" in vars(two)
+    assert told == sorted(told)
+    for ours, expected in zip(found, one.outputs(rows), strict=True):
+        np.testing.assert_allclose(ours, expected, atol=1e-5)
+
+
+def test_a_few_rows_or_a_large_model_are_opened_once(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    engine = open_serving(folder, threads=2).engine
+    engine.outputs(ROWS)
+    monkeypatch.setattr("unmask.runtime.engine.TWICE", 10)
+    engine.outputs(ROWS * 50)
+    assert "_of_one_thread" not in vars(engine)
 
 
 def test_at_least_one_core_may_be_used() -> None:

@@ -11,6 +11,7 @@ import sys
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, replace
+from itertools import cycle
 from pathlib import Path
 from statistics import median
 from typing import Any
@@ -99,15 +100,10 @@ def make_forms(model: str, folder: Path) -> ModelFolder:
 
 def make_texts(tokenizer: Tokenizer, source: Path, folder: Path) -> dict[str, int]:
     """Files of sentences, passages and single texts from a corpus; gives how many there are of each."""
-    sentences = [sentence for document in read_documents([source]) for sentence in document.sentences]
+    sentences, passages = _sentences_and_passages(tokenizer, source)
     pieces = [len(ids) for ids in tokenizer.ids_batch(sentences)]
-    passages = list(_joined(sentences, pieces))
     short = [text for text, count in zip(sentences, pieces, strict=True) if _within(count, SINGLE_PIECES)]
-    made = {
-        "sentences": sentences[:SENTENCES],
-        "passages": passages[:PASSAGES],
-        "single texts": short[:SINGLES],
-    }
+    made = {"sentences": sentences[:SENTENCES], "passages": passages[:PASSAGES], "single texts": short[:SINGLES]}
     for kind, texts in made.items():
         if not texts:
             raise InputError(f"{source} without {kind}", wanted="a longer text", do="name another with --text")
@@ -122,18 +118,30 @@ def as_embedder(opened: ModelFolder) -> ModelFolder:
     return replace(opened, config=config, model=BertWithHead(opened.bert, make_head("embedding", config)), about=about)
 
 
-def _joined(sentences: Sequence[str], pieces: Sequence[int]) -> Iterator[str]:
-    """Consecutive sentences as passages, the lengths spread evenly over their range."""
-    wanted = np.random.default_rng(0).permutation(np.arange(*PASSAGE_PIECES)).tolist()
+def _sentences_and_passages(tokenizer: Tokenizer, source: Path) -> tuple[list[str], list[str]]:
+    """The beginning of a corpus, as much of it as is needed: its sentences, and passages made of them."""
+    wanted = cycle(np.random.default_rng(0).permutation(np.arange(*PASSAGE_PIECES)).tolist())
+    sentences: list[str] = []
+    passages: list[str] = []
+    for document in read_documents([source]):
+        pieces = [len(ids) for ids in tokenizer.ids_batch(list(document.sentences))]
+        sentences += document.sentences
+        passages += _joined(document.sentences, pieces, wanted)
+        if len(sentences) >= SENTENCES and len(passages) >= PASSAGES:
+            break
+    return sentences, passages
+
+
+def _joined(sentences: Sequence[str], pieces: Sequence[int], wanted: Iterator[int]) -> Iterator[str]:
+    """Consecutive sentences as passages of at least as many pieces as are wanted, one after another."""
     held: list[str] = []
-    total, number = 0, 0
+    total, enough = 0, next(wanted)
     for sentence, count in zip(sentences, pieces, strict=True):
         held, total = [*held, sentence], total + count
-        if total >= wanted[number % len(wanted)]:
+        if total >= enough:
             if _within(total, PASSAGE_PIECES):
                 yield " ".join(held)
-                number += 1
-            held, total = [], 0
+            held, total, enough = [], 0, next(wanted)
 
 
 def _within(count: int, bounds: tuple[int, int]) -> bool:
