@@ -9,7 +9,7 @@ import time
 import urllib.error
 import urllib.request
 from typing import Any
-from urllib.parse import urlsplit
+from urllib.parse import quote, urlsplit
 
 from unmask.errors import InputError
 
@@ -48,9 +48,38 @@ class Client:
         """The entities of texts."""
         return _answers(self._post("/v1/tag", text=text, model=model))
 
-    def answer(self, question: str, context: str, *, model: str | None = None) -> dict[str, Any]:
-        """The answer to a question in a text."""
+    def answer(self, question: str, context: str | None = None, *, model: str | None = None) -> dict[str, Any]:
+        """The answer to a question in a text, or without one in the documents that the server has."""
         return self._post("/v1/answer", question=question, context=context, model=model)
+
+    def faq(self, question: str | list[str], *, model: str | None = None) -> Any:
+        """The answer of the frequent question that means the same."""
+        return _answers(self._post("/v1/faq", question=question, model=model))
+
+    def chat(self, text: str, *, conversation: str | None = None, model: str | None = None) -> dict[str, Any]:
+        """The reply in a conversation; the answer's `conversation` goes on with it."""
+        return self._post("/v1/chat", text=text, conversation=conversation, model=model)
+
+    def turns(self, conversation: str) -> list[dict[str, Any]]:
+        """All that was said in a conversation."""
+        found: list[dict[str, Any]] = self._send(self._request(f"/v1/chat/{quote(conversation, safe='')}"))["turns"]
+        return found
+
+    def forget(self, conversation: str) -> None:
+        """Deletes a conversation."""
+        self._send(self._request(f"/v1/chat/{quote(conversation, safe='')}", method="DELETE"))
+
+    def explain(
+        self,
+        text: str,
+        *,
+        pair: str | None = None,
+        target: str | None = None,
+        method: str | None = None,
+        model: str | None = None,
+    ) -> dict[str, Any]:
+        """Which words decided an answer."""
+        return self._post("/v1/explain", text=text, pair=pair, target=target, method=method, model=model)
 
     def embed(self, text: str | list[str], *, model: str | None = None) -> Any:
         """The vector of a text, or those of a list of texts."""
@@ -67,11 +96,11 @@ class Client:
         body = {name: value for name, value in fields.items() if value is not None}
         return self._send(self._request(path, json.dumps(body).encode()))
 
-    def _request(self, path: str, body: bytes | None = None) -> urllib.request.Request:
+    def _request(self, path: str, body: bytes | None = None, method: str | None = None) -> urllib.request.Request:
         headers = {"Content-Type": "application/json"} | (
             {"Authorization": f"Bearer {self.token}"} if self.token else {}
         )
-        return urllib.request.Request(self.address + path, data=body, headers=headers)
+        return urllib.request.Request(self.address + path, data=body, headers=headers, method=method)
 
     def _send(self, request: urllib.request.Request) -> dict[str, Any]:
         """The answer; a server that is busy is asked again when it says so, as long as time is left."""
@@ -79,7 +108,7 @@ class Client:
         while True:
             try:
                 with urllib.request.urlopen(request, timeout=max(0.1, until - time.monotonic())) as response:
-                    told: dict[str, Any] = json.load(response)
+                    told: dict[str, Any] = json.loads(response.read() or b"{}")
                     return told
             except urllib.error.HTTPError as error:
                 wait = int(error.headers.get("Retry-After") or 1)

@@ -4,6 +4,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+from unmask.apps.conversations import UnknownConversation
 from unmask.errors import InputError
 from unmask.serve.batcher import Closed, DeadlinePassed, QueueFull
 from unmask.serve.models import UnknownModel
@@ -45,6 +46,8 @@ def trouble_of(error: Exception) -> Trouble:
         return Trouble(503, "the server is stopping", code="stopping", headers={"Retry-After": "1"})
     if isinstance(error, UnknownModel):
         return Trouble(404, str(error), param="model", code="model_not_found")
+    if isinstance(error, UnknownConversation):
+        return Trouble(404, str(error), param="conversation", code="conversation_not_found")
     if isinstance(error, InputError):
         return Trouble(422, str(error))
     return Trouble(500, "something went wrong in the server; its log says what", code="failure")

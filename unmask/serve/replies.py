@@ -106,6 +106,31 @@ class Faq(RootModel[FaqAnswered | ManyFaqAnswered]):
     pass
 
 
+class ChatCandidate(BaseModel):
+    answer: str
+    score: float
+    source: Literal["dialogue", "faq", "documents"]
+
+
+class Chat(BaseModel):
+    answer: str | None = Field(description="None where nothing is known to say.")
+    score: float
+    source: Literal["dialogue", "faq", "documents"] | None
+    candidates: list[ChatCandidate]
+    conversation: str = Field(description="The id with which to go on.")
+
+
+class Turn(BaseModel):
+    speaker: Literal["user", "bot"]
+    text: str
+    time: float
+
+
+class Conversation(BaseModel):
+    conversation: str
+    turns: list[Turn]
+
+
 class Faithfulness(BaseModel):
     comprehensiveness: float
     sufficiency: float
@@ -189,7 +214,7 @@ class Health(BaseModel):
 FAULTS: dict[int | str, dict[str, Any]] = {
     400: {"model": Fault, "description": "The body is no JSON."},
     401: {"model": Fault, "description": "The token is missing or wrong."},
-    404: {"model": Fault, "description": "No such model."},
+    404: {"model": Fault, "description": "No such model or conversation."},
     408: {"model": Fault, "description": "The body did not arrive in time."},
     413: {"model": Fault, "description": "The body is too large."},
     422: {"model": Fault, "description": "The body is not as it should be, or the text cannot be answered."},

@@ -8,8 +8,9 @@ import contextlib
 import ipaddress
 import signal
 import socket
-from collections.abc import AsyncIterator, Callable, Iterator
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Annotated, Any
 
 import uvicorn
@@ -21,11 +22,13 @@ from starlette.exceptions import HTTPException
 from starlette.middleware.cors import CORSMiddleware
 
 from unmask import __version__
+from unmask.apps.conversations import KEEP, Conversations
 from unmask.errors import InputError
 from unmask.serve import replies
 from unmask.serve.api import REQUESTS, model_list
 from unmask.serve.asked import Asked
 from unmask.serve.batcher import Closed, DeadlinePassed, QueueFull
+from unmask.serve.conversing import Chat, Talks, add_conversations
 from unmask.serve.description import NO_SCRIPT, description_page
 from unmask.serve.faults import Trouble, invalid, trouble_of
 from unmask.serve.figures import Figures
@@ -51,6 +54,8 @@ class Settings:
     body_seconds: float = BODY_SECONDS
     largest_body: int = LARGEST_BODY
     look_every: float = EVERY  # seconds between looks for replaced folders
+    conversations: Path | str = ":memory:"  # the file that keeps them
+    keep: float = KEEP  # seconds after which a conversation expires
     log: Log = field(default=write_log, repr=False)
 
 
@@ -59,20 +64,24 @@ def make_app(models: Models, settings: Settings = Settings(), *, figures: Figure
     figures = figures or Figures()
     figures.watch_queues(lambda: [(served.name, served.batcher.waiting) for served in models])
     state = {"ready": False}
+    talks = Talks(Conversations(settings.conversations, settings.keep))
 
     @contextlib.asynccontextmanager
     async def life(_: FastAPI) -> AsyncIterator[None]:
-        watching = asyncio.create_task(models.watch(every=settings.look_every))
+        chores = [asyncio.create_task(models.watch(every=settings.look_every)), asyncio.create_task(talks.expire())]
         state["ready"] = True
         yield
         state["ready"] = False
-        watching.cancel()
+        for chore in chores:
+            chore.cancel()
         await models.close()
+        talks.kept.close()
 
     app = FastAPI(
         title="unmask", version=__version__, description=DESCRIPTION, lifespan=life, docs_url=None, redoc_url=None
     )
-    _add_asks(app, models, settings.timeout)
+    _add_asks(app, models, talks, settings.timeout)
+    add_conversations(app, talks)
     _add_listing(app, models)
     _add_health(app, state, figures)
     _add_pages(app)
@@ -81,7 +90,7 @@ def make_app(models: Models, settings: Settings = Settings(), *, figures: Figure
         app.add_middleware(
             CORSMiddleware,
             allow_origins=list(settings.origins),
-            allow_methods=["GET", "POST"],
+            allow_methods=["GET", "POST", "DELETE"],
             allow_headers=["Authorization", "Content-Type"],
         )
     rules = Rules(settings.token, settings.largest_body, settings.body_seconds)
@@ -157,14 +166,7 @@ class _Server(uvicorn.Server):
                 signal.signal(number, handler)
 
 
-def _add_asks(app: FastAPI, models: Models, timeout: float) -> None:
-    for kind in REQUESTS:
-        _add_ask(app, models, timeout, kind)
-
-
-def _add_ask(app: FastAPI, models: Models, timeout: float, kind: type[Asked]) -> None:
-    examples: Any = {name: {"summary": name, "value": value} for name, value in kind.examples.items()}
-
+def _add_asks(app: FastAPI, models: Models, talks: Talks, timeout: float) -> None:
     async def ask(request: Request, body: Asked) -> Response:
         questions = body.questions()
         served = models.find(body.model, body.wanted)
@@ -172,12 +174,27 @@ def _add_ask(app: FastAPI, models: Models, timeout: float, kind: type[Asked]) ->
         outcomes = await served.batcher.submit(questions, timeout=timeout)
         return JSONResponse(body.told(served.name, outcomes))
 
-    ask.__annotations__["body"] = Annotated[kind, Body(openapi_examples=examples)]
+    async def say(request: Request, body: Chat) -> Response:
+        return JSONResponse(await talks.say(body, models, request, timeout))
+
+    for kind in REQUESTS:
+        _add_ask(app, kind, ask)
+    _add_ask(app, Chat, say)
+
+
+def _add_ask(app: FastAPI, kind: type[Asked], ask: Callable[..., Awaitable[Response]]) -> None:
+    """An endpoint whose body is one kind of request, with its examples and the shape of its answer."""
+    examples: Any = {name: {"summary": name, "value": value} for name, value in kind.examples.items()}
+
+    async def endpoint(request: Request, body: Asked) -> Response:
+        return await ask(request, body)
+
+    endpoint.__annotations__["body"] = Annotated[kind, Body(openapi_examples=examples)]
+    endpoint.__name__ = kind.ask
     route = app.post(
         kind.path, summary=kind.summary, response_model=kind.reply, responses=replies.FAULTS, tags=["asks"]
     )
-    ask.__name__ = kind.ask
-    route(ask)
+    route(endpoint)
 
 
 def _add_listing(app: FastAPI, models: Models) -> None:
@@ -217,6 +234,10 @@ def _add_pages(app: FastAPI) -> None:
     @app.get("/", include_in_schema=False)
     async def page(request: Request) -> Response:
         return page_response("index.html", request)
+
+    @app.get("/favicon.ico", include_in_schema=False)
+    async def icon(request: Request) -> Response:
+        return page_response("icon.svg", request)
 
     @app.get("/page/{name}", include_in_schema=False)
     async def page_file(name: str, request: Request) -> Response:

@@ -3,7 +3,7 @@
 import { freshId, make } from "./elements.js";
 import { language, say } from "./language.js";
 
-// tab: { name, fields: [{ name, kind: "line" | "lines" | "number" | "choice", optional?, choices?, … }], examples }
+// tab: { name, fields: [{ name, kind: "line" | "lines" | "number" | "choice", optional?, more?, choices?, … }], examples }
 // state: { values, model } is kept by the caller, so that a change of language loses nothing.
 export function formOf(tab, models, state, send) {
   const inputs = new Map(tab.fields.map((field) => [field.name, inputOf(tab, field, state)]));
@@ -13,7 +13,8 @@ export function formOf(tab, models, state, send) {
     { class: "card", "aria-label": say(`${tab.name}.name`) },
     make("p", { class: "about" }, say(`${tab.name}.about`)),
     examplesOf(tab, inputs, state, () => form.requestSubmit()),
-    tab.fields.map((field) => labelled(tab, field, inputs.get(field.name), state)),
+    tab.fields.filter((field) => !field.more).map((field) => labelled(tab, field, inputs.get(field.name), state)),
+    moreOf(tab, inputs, state),
     models.length > 1 ? modelChoice(models, state) : null,
     make("div", { class: "row" }, button, make("span", { class: "hint" }, say("form.keys"))),
   );
@@ -50,6 +51,19 @@ function labelled(tab, field, input, state) {
     { class: "field" },
     make("div", { class: "row" }, make("label", { for: input.id }, say(`${tab.name}.${field.name}`)), insert),
     input,
+  );
+}
+
+// What most people leave empty is folded away until it is wanted or filled.
+function moreOf(tab, inputs, state) {
+  const fields = tab.fields.filter((field) => field.more);
+  if (!fields.length) return null;
+  const used = fields.some((field) => state.values[field.name] !== (field.value ?? ""));
+  return make(
+    "details",
+    { open: used },
+    make("summary", {}, say("form.more")),
+    make("div", { class: "more" }, fields.map((field) => labelled(tab, field, inputs.get(field.name), state))),
   );
 }
 

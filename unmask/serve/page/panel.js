@@ -42,6 +42,7 @@ async function submit(tab, models, state, result, button) {
     if (state.asking === asking) busy(button, result, false);
   }
   show(tab, state, result);
+  if (result.getBoundingClientRect().top > innerHeight / 2) result.scrollIntoView();  // below the form on a phone
 }
 
 function missing(tab, values) {

@@ -31,17 +31,18 @@ function panel(tab, models, state) {
   const form = formOf(tab, fitting, state, () => send(fitting, state, view, form));
   if (!state.restored) restore(state, view);
   view.show();
-  return make("div", { class: "panel" }, make("section", { class: "card result" }, view.log, view.below), form);
+  return make("div", { class: "panel talk" }, make("section", { class: "card" }, view.log), form, view.below);
 }
 
 // What changes as the conversation goes on: the bubbles, and below them the call and the button that deletes.
 function viewOf(state) {
   const log = make("div", { class: "chat", role: "log", "aria-label": say("chat.log"), tabindex: "0" });
-  const below = make("div", {});
+  const below = make("section", { class: "card" });
   const show = () => {
     log.replaceChildren(...(state.turns.length ? state.turns.map(bubble) : [make("p", { class: "hint" }, say("chat.empty"))]));
     log.scrollTop = log.scrollHeight;
     below.replaceChildren(...belowOf(state, show));
+    below.hidden = !state.last;
   };
   return { log, below, show };
 }
@@ -117,7 +118,7 @@ async function restore(state, view) {
   if (!kept) return;
   try {
     const { turns } = await ask(`v1/chat/${kept}`);
-    state.turns = turns.map(({ role, text, source }) => ({ mine: role === "user", text, source }));
+    state.turns = turns.map(({ speaker, text }) => ({ mine: speaker === "user", text }));
     state.conversation = kept;
     view.show();
   } catch {

@@ -12,7 +12,7 @@ export const classify = {
   path: "v1/classify",
   fields: [
     { name: "text", kind: "lines", rows: 4 },
-    { name: "pair", kind: "lines", rows: 2, optional: true },
+    { name: "pair", kind: "lines", rows: 2, optional: true, more: true },
   ],
   examples: {
     en: [

@@ -11,9 +11,9 @@ export const explain = {
   path: "v1/explain",
   fields: [
     { name: "text", kind: "lines", rows: 4 },
-    { name: "pair", kind: "lines", rows: 2, optional: true },
-    { name: "target", kind: "line", optional: true },
-    { name: "method", kind: "choice", choices: ["ig", "gradient", "erasure", "shapley", "attention"], value: "ig" },
+    { name: "pair", kind: "lines", rows: 2, optional: true, more: true },
+    { name: "target", kind: "line", optional: true, more: true },
+    { name: "method", kind: "choice", choices: ["ig", "gradient", "erasure", "shapley", "attention"], value: "ig", more: true },
   ],
   examples: {
     en: [{ text: "The capital of France is [MASK]." }, { text: "The story is thin, but the actors are wonderful." }],

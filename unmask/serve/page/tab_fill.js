@@ -33,7 +33,7 @@ function draw(answer, body, state) {
   state.chosenFor = answer;
   const sentence = make("div", { class: "sentence" });
   const show = () => {
-    const put = answer.masks.map((mask, gap) => ({ ...mask, hue: gap % 6, put: mask.candidates[chosen[gap]].token }));
+    const put = answer.masks.map((mask, gap) => ({ ...mask, hue: gap % 6, put: mask.candidates[chosen[gap]].token.replace(/^##/, "") }));
     sentence.replaceChildren(marked(answer.text, put));
   };
   show();

@@ -102,6 +102,7 @@ export const english = {
   "explain.table": "All numbers",
   "explain.score": "Score",
 
+  "form.more": "More",
   "form.model": "Model",
   "form.examples": "Examples",
   "form.go": "Ask",

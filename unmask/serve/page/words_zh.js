@@ -102,6 +102,7 @@ export const chinese = {
   "explain.table": "全部数字",
   "explain.score": "得分",
 
+  "form.more": "更多",
   "form.model": "模型",
   "form.examples": "例子",
   "form.go": "提交",
