@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 import torch
+from chats import small_encoder, talks, write_talks
 from safetensors.numpy import load_file
 
 from unmask.apps.chat import Chat, open_chat
@@ -20,8 +21,6 @@ from unmask.data.ragged import pack
 from unmask.errors import InputError
 from unmask.model.folder import open_model
 from unmask.tasks.finetuning_run import FineTuningRun, Request
-
-from .chats import small_encoder, talks, write_talks
 
 
 class Stopped(Exception):

@@ -5,7 +5,7 @@ frequent questions and an index of documents may stand behind it: what they answ
 that was said earlier in the conversation is said again, nor anything much like it.
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Protocol
@@ -13,10 +13,11 @@ from typing import Any, Protocol
 import numpy as np
 
 from unmask.apps.app_folder import read_whole, same_encoder
-from unmask.apps.chat_measures import Pool, by_reading
+from unmask.apps.chat_measures import Pool, Ranked, by_reading
+from unmask.apps.not_knowing import says_nothing
 from unmask.apps.predict import Predictor
 from unmask.apps.refusing import Refused, fault_of
-from unmask.apps.reply_scores import Weights
+from unmask.apps.reply_scores import PoolNumbers, Weights
 from unmask.apps.response_base import Possible, ResponseBase
 from unmask.apps.turns import Said
 from unmask.apps.vectors import TextVectors
@@ -47,6 +48,7 @@ class Candidate:
     source: str  # dialogue, faq or documents
     fit: float | None = None  # what the models make of it, as a probability
     known: float | None = None  # how like this one the situation is in which it was said
+    margin: float = 0.0  # how far the score is beyond the threshold of its source, from 0 to 1
 
     def to_dict(self) -> dict[str, Any]:
         """The candidate as JSON has it."""
@@ -123,14 +125,11 @@ class Chat:
         fault = fault_of(Utterance(said, tuple(history)))
         if fault is not None or not said.strip():
             raise InputError(fault.error if fault is not None else "an empty turn", wanted="something said")
-        turns = [*(turn for turn in history if turn.strip()), said]
+        turns = [*(turn for turn in history if turn.strip() and not says_nothing(turn)), said]
         candidates = self.candidates(turns)
-        best = max(map(self._margin, candidates), default=0.0)
         for source, knowledge in (("faq", self.faq), ("documents", self.documents)):
-            if knowledge is not None and best < SURE:
-                told = _told(knowledge, source, said, turns)
-                candidates += told
-                best = max([best, *(self._margin(found) for found in told)])
+            if knowledge is not None and max((one.margin for one in candidates), default=0.0) < SURE:
+                candidates += _told(knowledge, source, said, turns)
         return self._chosen(candidates)
 
     def many(self, utterances: Sequence[Utterance]) -> list[Reply | Refused]:
@@ -143,25 +142,29 @@ class Chat:
                 replies.append(Refused(str(error)))
         return replies
 
+    def measured(self, pools: Sequence[Pool]) -> dict[str, Ranked]:
+        """How high the chat, and each of its parts, puts the real replies of pools."""
+        assert self.scores is not None, "a chat that was trained"
+        return PoolNumbers.of(pools, self.base.vectors, self.scores.cross).ranked(self.scores.weights)
+
     def candidates(self, turns: Sequence[str]) -> list[Candidate]:
         """The replies of the dialogues that may fit, not yet said in this conversation; the best first."""
         before = Said(turns)
         possible = [found for found in self.base.possible(turns, FOUND) if found.response not in before]
-        if self.scores is None or not possible:
-            return _sorted(Candidate(one.response, one.known, "dialogue", known=one.known) for one in possible)
-        fits = self.scores(turns, possible).tolist()
-        # either is reason enough: the reply fits, or it was said in this very situation
-        return _sorted(
-            Candidate(one.response, 1 - (1 - fit) * (1 - one.known), "dialogue", fit, one.known)
-            for one, fit in zip(possible, fits, strict=True)
-        )
+        if not possible:
+            return []
+        fits = [None] * len(possible) if self.scores is None else self.scores(turns, possible).tolist()
+        found = [self._candidate(one, fit) for one, fit in zip(possible, fits, strict=True)]
+        return sorted(found, key=lambda candidate: -candidate.score)
 
-    def _margin(self, candidate: Candidate) -> float:
-        """How good a candidate is by the standards of its own source, from 0 to 1."""
-        return _beyond(candidate.score, self.threshold if candidate.source == "dialogue" else 0.0)
+    def _candidate(self, possible: Possible, fit: float | None) -> Candidate:
+        """A reply with its score: it fits, or it was said in this very situation; either is reason enough."""
+        score = 1 - (1 - (fit or 0.0)) * (1 - possible.known)
+        margin = _beyond(score, self.threshold)
+        return Candidate(possible.response, score, "dialogue", fit, possible.known, margin)
 
     def _chosen(self, candidates: Sequence[Candidate]) -> Reply:
-        shown = tuple(sorted(candidates, key=self._margin, reverse=True))
+        shown = tuple(sorted(candidates, key=lambda candidate: -candidate.margin))
         if shown and (shown[0].source != "dialogue" or shown[0].score >= self.threshold):
             return Reply(shown[0].answer, shown[0].score, shown[0].source, shown[:SHOWN])
         return Reply(None, shown[0].score if shown else 0.0, None, shown[:SHOWN])
@@ -195,12 +198,11 @@ def open_chat(
 def _told(knowledge: Knowledge, source: str, said: str, turns: Sequence[str]) -> list[Candidate]:
     """What others answer, unless they do not know it or it was said before."""
     told = knowledge(said).to_dict()
-    answer = told.get("answer")
-    return [] if answer is None or answer in Said(turns) else [Candidate(answer, float(told["score"]), source)]
-
-
-def _sorted(candidates: Iterable[Candidate]) -> list[Candidate]:
-    return sorted(candidates, key=lambda candidate: -candidate.score)
+    answer, score = told.get("answer"), float(told.get("score") or 0.0)
+    if answer is None or answer in Said(turns):
+        return []
+    margin = min(1.0, _beyond(score, float(getattr(knowledge, "threshold", 0.0))))
+    return [Candidate(answer, score, source, margin=margin)]
 
 
 def _beyond(score: float, threshold: float) -> float:

@@ -5,7 +5,7 @@ a seed. Whoever scores replies is measured by the rank of the real one; of equal
 scorer that knows nothing has R10@1 of exactly 0.1.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
@@ -34,9 +34,6 @@ class Pool:
 
     context: tuple[str, ...]
     replies: tuple[str, ...]
-
-
-PoolScorer = Callable[[Sequence[Pool]], list[Floats]]  # a score for each reply of each pool
 
 
 @dataclass(frozen=True)
@@ -104,11 +101,6 @@ def by_words(pools: Sequence[Pool]) -> list[Floats]:
     places = {reply: place for place, reply in enumerate(replies)}
     lexical = Lexical.of(replies)
     return [lexical.scores(" ".join(pool.context))[[places[reply] for reply in pool.replies]] for pool in pools]
-
-
-def by_chance(pools: Sequence[Pool]) -> list[Floats]:
-    """All replies are equal."""
-    return [np.zeros(len(pool.replies), np.float32) for pool in pools]
 
 
 def by_vectors(vectors: TextVectors, pools: Sequence[Pool]) -> list[Floats]:

@@ -18,7 +18,7 @@ import numpy as np
 
 from unmask.apps.app_folder import read_app, write_app
 from unmask.apps.chat import CROSS, TOWER, Chat, ReplyScores
-from unmask.apps.chat_measures import Pool, Ranked, by_chance, by_vectors, by_words, make_pools, ranked
+from unmask.apps.chat_measures import Pool, Ranked, by_vectors, make_pools, ranked
 from unmask.apps.chat_models import Learning, Train, learn_cross, learn_tower
 from unmask.apps.not_knowing import STRANGERS
 from unmask.apps.predict import Predictor
@@ -139,14 +139,7 @@ class ChatTraining:
         numbers = PoolNumbers.of(pools, tower, cross)
         weights = learn_weights(numbers)
         untrained = TextVectors(self.learning.model, device=self.learning.device)
-        return weights, {
-            "chat": ranked(numbers.weighed(weights)),
-            "tower": ranked(numbers.cosine),
-            "cross_encoder": ranked(numbers.reading),
-            "bm25": ranked(by_words(pools)),
-            "untrained": ranked(by_vectors(untrained, pools)),
-            "random": ranked(by_chance(pools)),
-        }
+        return weights, {**numbers.ranked(weights), "untrained": ranked(by_vectors(untrained, pools))}
 
     def _write(self, base: ResponseBase, tower: TextVectors, outcome: ChatOutcome) -> None:
         fields = {

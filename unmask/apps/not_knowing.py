@@ -93,3 +93,12 @@ def not_knowing(said: str, history: Sequence[str] = ()) -> str:
     before = Said(history)
     words = WORDS[language_of(said)]
     return next((sentence for sentence in words if sentence not in before), words[len(history) % len(words)])
+
+
+def says_nothing(turn: str) -> bool:
+    """Whether a turn is one of the sentences above: nothing that a reply could be chosen by.
+
+    >>> says_nothing("You have lost me there."), says_nothing("You have lost your hat there.")
+    (True, False)
+    """
+    return any(turn in words for words in WORDS.values())

@@ -9,7 +9,7 @@ from dataclasses import asdict, dataclass
 
 import numpy as np
 
-from unmask.apps.chat_measures import Pool, by_reading, by_vectors, by_words
+from unmask.apps.chat_measures import Pool, Ranked, by_reading, by_vectors, by_words, ranked
 from unmask.apps.predict import Predictor
 from unmask.apps.vectors import TextVectors
 from unmask.decode.words import Floats
@@ -51,6 +51,16 @@ class PoolNumbers:
     def of(cls, pools: Sequence[Pool], tower: TextVectors, cross: Predictor) -> "PoolNumbers":
         """The numbers of all three."""
         return cls(by_vectors(tower, pools), by_reading(cross, pools), by_words(pools))
+
+    def ranked(self, weights: Weights) -> dict[str, Ranked]:
+        """How high the real replies stand by all three together, by each alone, and by chance."""
+        return {
+            "chat": ranked(self.weighed(weights)),
+            "tower": ranked(self.cosine),
+            "cross_encoder": ranked(self.reading),
+            "bm25": ranked(self.words),
+            "random": ranked([np.zeros_like(own) for own in self.words]),
+        }
 
     def weighed(self, weights: Weights) -> list[Floats]:
         """The probability of each reply."""

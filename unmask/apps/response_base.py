@@ -23,6 +23,7 @@ from unmask.retrieve.nearest import Nearest
 EXCHANGES, RESPONSE_VECTORS, SITUATION_VECTORS = "exchanges.jsonl", "responses.npy", "situations.npy"
 KEPT_TURNS = 2  # of a context: what was said last, and before it
 EARLIER = 5.0  # how much the turn before the last counts, in rarities of words: about one telling word
+UNTAUGHT = 0.5  # what the vectors of an encoder count for that was not taught to embed
 UNRELATED = 0.99  # the share of pairs of situations that are no more alike than unrelated ones are
 
 
@@ -77,7 +78,7 @@ class ResponseBase:
         """The base of exchanges, each kept once."""
         kept = list(dict.fromkeys(Exchange(one.context[-KEPT_TURNS:], one.response) for one in exchanges))
         texts = list(dict.fromkeys(exchange.response for exchange in kept))
-        asked = [context_text(exchange.context) for exchange in kept]
+        asked = [exchange.context[-1] for exchange in kept]
         found = vectors([*texts, *asked], report=report)
         return cls(kept, vectors, found[: len(texts)], found[len(texts) :])
 
@@ -105,7 +106,7 @@ class ResponseBase:
 
     def possible(self, turns: Sequence[str], top: int) -> list[Possible]:
         """Replies that may fit a conversation, in its language if there are any: some by each way of finding them."""
-        whole, latest = self.vectors([context_text(turns), context_text(turns[-KEPT_TURNS:])])  # (D,) each
+        whole, latest = self.vectors([context_text(turns), turns[-1]])  # (D,) each
         cosines = self.near_responses.vectors @ whole  # (R,)
         known = self._known(turns, latest, top)
         language = language_of(turns[-1])
@@ -122,22 +123,27 @@ class ResponseBase:
     def _known(self, turns: Sequence[str], vector: Floats, top: int) -> dict[int, float]:
         """The replies given in situations like this one, and how like it they are."""
         places, cosines = self.near_situations.best(vector[None], top)
-        like = dict(zip(places[0].tolist(), _beyond(cosines[0], self.unrelated).tolist(), strict=True))
-        for place, _ in self.last_turns.best(turns[-1], top):
-            like[place] = max(like.get(place, 0.0), self._overlap(turns, self.exchanges[place].context))
+        # an encoder that was not taught to embed takes all short texts for alike: it may only second the words
+        trusted = 1.0 if self.vectors.taught else UNTAUGHT
+        near = dict(zip(places[0].tolist(), (trusted * _beyond(cosines[0], self.unrelated)).tolist(), strict=True))
         found: dict[int, float] = {}
-        for place, likeness in like.items():
+        for place in {**near, **dict(self.last_turns.best(turns[-1], top))}:
             response = int(self.response_of[place])
+            likeness = self._likeness(turns, self.exchanges[place].context, near.get(place, 0.0))
             found[response] = max(found.get(response, 0.0), likeness)
         return found
 
-    def _overlap(self, turns: Sequence[str], context: Sequence[str]) -> float:
-        """The words in common; the less the last turn says, the more the one before it counts."""
-        likeness, telling = self._shared(turns[-1], context[-1])
+    def _likeness(self, turns: Sequence[str], context: Sequence[str], near: float) -> float:
+        """How like two situations are: by the words of the last turns in common, or by their vectors.
+
+        The less the last turn says, the more the one before it counts; but alone it makes no situation known.
+        """
+        shared, telling = self._shared(turns[-1], context[-1])
+        likeness = max(shared, near)
         if len(turns) == 1:
             return likeness
         before, _ = self._shared(turns[-2], context[-2] if len(context) > 1 else "")
-        return (telling * likeness + EARLIER * before) / (telling + EARLIER)
+        return (telling * likeness + EARLIER * min(before, likeness)) / (telling + EARLIER)
 
     def _shared(self, first: str, second: str) -> tuple[float, float]:
         """The share of two texts' words that both have, and how telling the first is: rare words count more."""
