@@ -2,14 +2,13 @@
 
 import json
 import tracemalloc
-from pathlib import Path
 from typing import Any
 
 import pytest
 import torch
 from torch import Tensor, nn
 
-from unmask.apps.answer import AnswerFinder, Passage, read_passages
+from unmask.apps.answer import AnswerFinder, Passage
 from unmask.data.ragged import Ragged
 from unmask.errors import InputError
 from unmask.model.about import About
@@ -62,9 +61,9 @@ def test_the_answer_is_the_best_of_all_passages_by_its_place_in_its_source() -> 
     found = finder()("Who lit the lamp?", passages)
     told = json.loads(json.dumps(found.to_dict()))
     assert (told["answer"], told["start"], told["end"], told["source"]) == ("Old Keeper", 104, 114, "log.md")
-    assert {"answer": "sailor", "start": 4, "end": 10, "score": pytest.approx(0, abs=0.1), "source": "crew.txt"} in (
-        told["nbest"]
-    )
+    assert told["sentence"] == "the Old Keeper lit it"
+    other = {"answer": "sailor", "start": 4, "end": 10, "source": "crew.txt", "sentence": "The sailor"}
+    assert {**other, "score": pytest.approx(0, abs=0.1)} in told["nbest"]
     assert sum(span["score"] for span in told["nbest"]) == pytest.approx(1)
 
 
@@ -72,14 +71,14 @@ def test_a_text_alone_has_no_source() -> None:
     told = finder()("谁是人?", "地是天。").to_dict()
     assert list(told) == ["answer", "start", "end", "score", "no_answer_probability", "nbest"]
     assert (told["answer"], told["start"], told["end"]) == ("天", 2, 3)
-    assert "source" not in told["nbest"][0]
+    assert not {"source", "sentence"} & {*told["nbest"][0]}
 
 
 def test_no_answer_is_null_and_has_no_source() -> None:
     passages = [Passage("The sailor", "crew.txt")]
     told = finder(nothing=7.0, thresholds={"no_answer": 0.0})("Who?", passages).to_dict()
     assert (told["answer"], told["start"], told["end"]) == (None, None, None)
-    assert "source" not in told
+    assert not {"source", "sentence"} & {*told}
     assert told["nbest"][0]["source"] == "crew.txt"
     assert told["score"] == told["no_answer_probability"] > 0.5
     assert finder(nothing=7.0, thresholds={"no_answer": -2.0})("Who?", passages).answer == "sailor"
@@ -94,28 +93,6 @@ def test_an_answer_deep_in_a_long_text_is_found_in_bounded_memory() -> None:
     place = text.index("old keeper")
     assert (found.answer, found.answered.start) == ("old keeper", place)
     assert peak < 60_000_000
-
-
-def test_files_are_passages(tmp_path: Path) -> None:
-    (tmp_path / "a.txt").write_text("\ufeffRain fell.\r\n天。", encoding="utf-8", newline="")
-    (tmp_path / "b.MD").write_text("", encoding="utf-8")
-    first, second = read_passages([tmp_path / "a.txt", tmp_path / "b.MD"])
-    assert (first.text, first.source, second.text) == ("Rain fell.\r\n天。", str(tmp_path / "a.txt"), "")
-
-
-@pytest.mark.parametrize(
-    ("name", "text", "said"),
-    [("a.pdf", b"x", "text files that end in .txt or .md"), ("a.txt", b" \n", "no text"), ("a.txt", b"\xff", "UTF-8")],
-)
-def test_files_that_hold_no_text_are_refused(tmp_path: Path, name: str, text: bytes, said: str) -> None:
-    (tmp_path / name).write_bytes(text)
-    with pytest.raises(InputError, match=said):
-        read_passages([tmp_path / name])
-
-
-def test_a_missing_file_is_refused(tmp_path: Path) -> None:
-    with pytest.raises(InputError, match=r"no file .*away.txt"):
-        read_passages([tmp_path / "away.txt"])
 
 
 def test_an_empty_question_is_refused() -> None:

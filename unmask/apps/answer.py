@@ -10,7 +10,8 @@ from itertools import accumulate
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from unmask.apps.predict import outputs_and_positions
+from unmask.apps.passages import sentence_around
+from unmask.apps.predict import open_any, outputs_and_positions, the_model
 from unmask.apps.reading import Report
 from unmask.data.examples import QuestionExample
 from unmask.decode.spans import Answered
@@ -18,14 +19,11 @@ from unmask.errors import InputError
 from unmask.model.about import About
 from unmask.runtime.folder import ServingFolder
 from unmask.tasks.answering import Answering, window_of
-from unmask.text.streams import decode, line_blocks
 from unmask.text.tokenizer import Tokenizer
 
 if TYPE_CHECKING:
     from unmask.model.bert import Bert
     from unmask.model.heads import BertWithHead
-
-ENDINGS = (".txt", ".md")
 
 
 @dataclass(frozen=True)
@@ -43,28 +41,30 @@ class Found:
 
     answered: Answered
     sources: tuple[str | None, ...]  # of the n-best
+    sentences: tuple[str, ...] = ()  # that the n-best stand in; none if nobody said what the text is from
 
     @property
     def answer(self) -> str | None:
         """The words of the answer, if there is one."""
         return self.answered.answer
 
-    @property
-    def source(self) -> str | None:
-        """Where the answer stands; none if there is none, or if nobody said what the text is from."""
-        return None if self.answer is None else self.sources[0]
-
     def to_dict(self) -> dict[str, Any]:
         """The answer as JSON has it.
 
         >>> from unmask.decode.spans import Span
         >>> span = Span("Ann", 0, 3, 1.0)
-        >>> Found(Answered("Ann", 0, 3, 1.0, 0.0, (span,), 2.0), ("who.txt",)).to_dict()["source"]
+        >>> answered = Answered("Ann", 0, 3, 1.0, 0.0, (span,), 2.0)
+        >>> Found(answered, ("who.txt",), ("Ann sang.",)).to_dict()["source"]
         'who.txt'
         """
         told = self.answered.to_dict()
-        nbest = [_with_source(span, source) for span, source in zip(told["nbest"], self.sources, strict=True)]
-        return _with_source({**told, "nbest": nbest}, self.source)
+        origins = [self._origin(place) for place in range(len(self.sources))]
+        nbest = [{**span, **origin} for span, origin in zip(told["nbest"], origins, strict=True)]
+        return {**told, "nbest": nbest, **(origins[0] if self.answer is not None else {})}
+
+    def _origin(self, place: int) -> dict[str, str]:
+        source = self.sources[place]
+        return {} if source is None else {"source": source, "sentence": self.sentences[place]}
 
 
 class AnswerFinder:
@@ -92,6 +92,12 @@ class AnswerFinder:
         self.outputs, positions = outputs_and_positions(model)
         self.task = Answering.of(about, positions)
 
+    @classmethod
+    def open(cls, name: Path | str, *, device: str = "cpu", threads: int | None = None) -> "AnswerFinder":
+        """The finder of a model folder, a serving folder or a named model."""
+        opened = open_any(name, device=device, threads=threads)
+        return cls(the_model(opened), opened.tokenizer, opened.about)
+
     def __call__(self, question: str, passages: str | Sequence[Passage], *, report: Report = lambda *_: None) -> Found:
         """The best answer that a text, or any of several passages, has to a question."""
         if not question.strip():
@@ -105,24 +111,6 @@ class AnswerFinder:
         return _in_sources(self.task.answered("".join(passage.text for passage in given), windows), given, begins)
 
 
-def read_passages(paths: Sequence[Path]) -> list[Passage]:
-    """Each text file as one passage.
-
-    >>> import tempfile
-    >>> file = Path(tempfile.mkdtemp()) / "who.txt"
-    >>> _ = file.write_text("Ann sang.")
-    >>> [passage.text for passage in read_passages([file])]
-    ['Ann sang.']
-    """
-    for path in paths:
-        if path.is_dir() or path.suffix.lower() not in ENDINGS:
-            raise InputError(str(path), wanted=f"text files that end in {' or '.join(ENDINGS)}")
-    found = [Passage("".join(decode(path, *block) for block in line_blocks(path)), str(path)) for path in paths]
-    if not any(passage.text.strip() for passage in found):
-        raise InputError(f"no text in {', '.join(map(str, paths))}", wanted="at least a sentence to find an answer in")
-    return found
-
-
 def _in_sources(found: Answered, passages: Sequence[Passage], begins: Sequence[int]) -> Found:
     """An answer in the joined text of passages, told by the places in their sources."""
     owners = [bisect_right(begins, span.start, hi=len(passages)) - 1 for span in found.nbest]
@@ -134,8 +122,11 @@ def _in_sources(found: Answered, passages: Sequence[Passage], begins: Sequence[i
     told = replace(found, nbest=nbest)
     if found.answer is not None:
         told = replace(told, start=nbest[0].start, end=nbest[0].end)
-    return Found(told, tuple(passages[owner].source for owner in owners))
-
-
-def _with_source(told: dict[str, Any], source: str | None) -> dict[str, Any]:
-    return told if source is None else {**told, "source": source}
+    owned = [passages[owner] for owner in owners]
+    sentences = tuple(
+        ""
+        if passage.source is None
+        else sentence_around(passage.text, span.start - passage.start, span.end - passage.start)
+        for passage, span in zip(owned, nbest, strict=True)
+    )
+    return Found(told, tuple(passage.source for passage in owned), sentences)

@@ -11,6 +11,7 @@ from typing import Any, TypeVar
 
 from unmask.errors import InputError
 from unmask.model.about import read_object
+from unmask.model.named import NAMED
 from unmask.model.whole_folder import finish, is_unfinished, whole_folder
 
 VERSION = 1  # raised when a reader of an older version would misread the folder
@@ -93,6 +94,15 @@ def same_encoder(folder: Path, fields: Mapping[str, Any], identity: str, *, do: 
             wanted="the encoder that made them",
             do=do,
         )
+
+
+def lasting_name(name: str) -> str:
+    """A model's name or path as it is understood from any working directory.
+
+    >>> lasting_name("minilm"), lasting_name("my-reader") == str(Path("my-reader").resolve())
+    ('minilm', True)
+    """
+    return name if name in NAMED or name.startswith("hf:") else str(Path(name).resolve())
 
 
 def _version(folder: Path) -> tuple[int, int] | None:

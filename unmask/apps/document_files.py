@@ -111,7 +111,8 @@ def _pdf(path: Path) -> str:
         raise InputError(f"a pdf that cannot be read ({error})") from None
     if not any(pages):
         raise InputError("a pdf without a text layer: pictures of pages, or nothing")
-    return "\n\n".join(filter(None, pages))
+    text = "\n\n".join(filter(None, pages))
+    return text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")  # fonts may name half a character
 
 
 READERS: dict[str, Callable[[Path], str]] = {

@@ -1,10 +1,12 @@
-"""The application that a model folder describes: a folder or a model's name in, something to call with text out."""
+"""The application that a folder describes: a folder or a model's name in, something to call with text out."""
 
 from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeAlias
 
+from unmask.apps.app_folder import read_app
 from unmask.apps.predict import Predictor, open_any, the_model
+from unmask.errors import InputError
 from unmask.runtime.folder import ServingFolder
 
 if TYPE_CHECKING:
@@ -15,7 +17,9 @@ App = Callable[..., Any]  # which of them it is, only the folder knows
 
 
 def load(name: Path | str, *, device: str = "cpu") -> App:
-    """Opens a folder and gives the application for its head; a serving folder answers without torch.
+    """Opens a model's folder and gives the application for its head, or the folder of an application itself.
+
+    A serving folder answers without torch.
 
     >>> import tempfile
     >>> from unmask.model.about import About
@@ -30,6 +34,9 @@ def load(name: Path | str, *, device: str = "cpu") -> App:
     >>> load(folder)("word").vectors.shape
     (1, 128)
     """
+    app = read_app(name)
+    if app is not None:
+        return _open_app(Path(name), app["app"], device)
     opened = open_any(name, device=device)
     make = APPS.get(opened.about.head)
     if make is not None:
@@ -37,6 +44,24 @@ def load(name: Path | str, *, device: str = "cpu") -> App:
     if isinstance(opened, ServingFolder):
         return Predictor.of_serving(opened, str(name))
     return Predictor.of_model(opened, str(name))
+
+
+def _open_app(folder: Path, kind: str, device: str) -> App:
+    """Each kind is imported only where it is wanted."""
+    if kind == "documents":
+        from unmask.apps.documents import open_documents
+
+        return open_documents(folder, device=device)
+    if kind == "faq":
+        from unmask.apps.faq import open_faq
+
+        return open_faq(folder, device=device)
+    if kind == "chat":
+        from unmask.apps.chat import open_chat
+
+        return open_chat(folder, device=device)
+    wanted = "documents, faq or chat"
+    raise InputError(f"{folder}, a folder of the application {kind!r}", wanted=wanted, do="update unmask")
 
 
 def _filler(opened: Opened) -> App:

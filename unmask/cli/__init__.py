@@ -14,6 +14,7 @@ from unmask.cli import (
     chat,
     compress,
     doctor,
+    documents,
     evaluate,
     explain,
     export,
@@ -63,7 +64,8 @@ GROUPS: dict[str, dict[str, Callable[..., Any]]] = {
         "predict": bench.predict,
     },
     "chat": {"talk": chat.talk, "train": chat.train, "evaluate": chat.evaluate},
-    "faq": {"ask": faq.ask, "build": faq.build, "evaluate": faq.evaluate},
+    "documents": {"index": documents.index, "update": documents.update, "text": documents.text},
+    "faq": {"ask": faq.ask, "build": faq.build, "tune": faq.tune, "evaluate": faq.evaluate},
     "vocab": {"learn": vocab.learn, "check": vocab.check},
 }
 
@@ -94,6 +96,7 @@ ALONE = {"chat"}  # groups whose verb is meant even where nothing at all is said
 GROUP_HELP = {
     "bench": "Measure this machine, in turns with another library.",
     "chat": "Talk to a chat, or make one from dialogues and measure it; `unmask chat` alone talks.",
+    "documents": "Index documents, to be asked with `unmask ask QUESTION --in INDEX`.",
     "faq": "Ask an FAQ, or make, tune and measure one; `unmask faq DIR QUESTION` asks.",
     "vocab": "Learn a WordPiece vocabulary, or check one against text.",
 }
