@@ -99,6 +99,13 @@ def test_proposals_are_the_likeliest_whole_words() -> None:
     assert np.all(np.diff([probability for _, probability in found]) <= 0)
 
 
+def test_a_chinese_word_is_replaced_by_one_of_as_many_characters() -> None:
+    found, one = Proposer(small_model("masked_words"))([Place("我们明天go", 2, 4), Place("我们go", 1, 2)], top=5)
+    assert found
+    assert all(len(word) == 2 and word != "明天" for word, _ in found)
+    assert all(len(word) == 1 for word, _ in one)
+
+
 def test_a_long_text_is_read_around_its_mask() -> None:
     text = "the fox " * 60
     found = Proposer(small_model("masked_words"))([Place(text, 4, 7), Place(text, 404, 407)], top=3)

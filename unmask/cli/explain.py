@@ -92,7 +92,9 @@ def _nearest(
     from unmask.explain.nearest_examples import nearest_examples
     from unmask.tasks.asked import asked
 
-    reading = asked(opened.about.task or "classify").read(path, "train", columns=columns)
+    own = asked(opened.about.task or "classify")
+    plain = asked(own.kind.task.kind) if columns else own  # a file with columns of its own is none of the preset's
+    reading = plain.read(path, "train", columns=columns)
     if reading is None:
         raise InputError(f"{path} without training examples", wanted="a labelled file")
     with console.progress("reading examples", unit="pieces") as progress:

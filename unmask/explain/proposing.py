@@ -1,7 +1,8 @@
 """Other words for a place in a text: texts and places in, the replacements that a masked-word model finds fluent out.
 
 The word is masked, and what a pretrained model finds likely there is proposed: whole words only, none far less likely
-than the likeliest, written as the replaced word is (a capital stays a capital).
+than the likeliest, written as the replaced word is (a capital stays a capital). A Chinese word of several characters
+gets as many masks, filled from left to right.
 """
 
 import unicodedata
@@ -35,12 +36,17 @@ class Place:
 
     @property
     def masked(self) -> str:
-        """The text with a mask in its place.
+        """The text with a mask in its place, or one for each Chinese character.
 
-        >>> Place("so dull!", 3, 7).masked
-        'so [MASK]!'
+        >>> Place("so dull!", 3, 7).masked, Place("去北京", 1, 3).masked
+        ('so [MASK]!', '去[MASK][MASK]')
         """
-        return f"{self.text[: self.start]}{MASK}{self.text[self.end :]}"
+        masks = MASK * (len(self.word) if kind_of(self.word) == "Chinese" else 1)
+        return f"{self.text[: self.start]}{masks}{self.text[self.end :]}"
+
+    def begun(self, character: str) -> "Place":
+        """What is left to fill when the first character has been chosen."""
+        return Place(self.text[: self.start] + character + self.text[self.start + 1 :], self.start + 1, self.end)
 
 
 class Proposer:
@@ -50,7 +56,27 @@ class Proposer:
         self.opened, self.head = opened, masked_words_of(opened)
 
     def __call__(self, places: Sequence[Place], *, top: int) -> list[list[tuple[str, float]]]:
-        """At most `top` words for each place, with their probabilities, the likeliest first."""
+        """At most `top` other words for each place, with their probabilities, the likeliest first."""
+        filled = self._filled(places, top + 1)  # one of them may be the word itself
+        return [
+            [(word, likely) for word, likely in words if word.lower() != place.word.lower()][:top]
+            for place, words in zip(places, filled, strict=True)
+        ]
+
+    def _filled(self, places: Sequence[Place], top: int) -> list[list[tuple[str, float]]]:
+        """Words for each place; after each likely first character of a Chinese word its likeliest end."""
+        found = self._first(places, top)
+        longer = [n for n, place in enumerate(places) if kind_of(place.word) == "Chinese" and len(place.word) > 1]
+        begun = [(n, character, likely) for n in longer for character, likely in found[n]]
+        ends = self._filled([places[n].begun(character) for n, character, _ in begun], 1) if begun else []
+        for n in longer:
+            found[n] = []
+        for (n, character, likely), rest in zip(begun, ends, strict=True):
+            found[n] += [(character + end, likely * probability) for end, probability in rest]
+        return found
+
+    def _first(self, places: Sequence[Place], top: int) -> list[list[tuple[str, float]]]:
+        """What may stand at the first mask of each place."""
         found: list[list[tuple[str, float]]] = [[] for _ in places]
         rows = [_around_mask(self.opened.tokenizer, place, self.opened.config.positions) for place in places]
         for which, batch in batches_by_length([ids for ids, _ in rows]):
@@ -65,12 +91,12 @@ class Proposer:
 
     def _fluent(self, likely: torch.Tensor, word: str, top: int) -> list[tuple[str, float]]:
         """The words among the likeliest pieces."""
-        best = likely.topk(min(4 * top, len(likely)))  # some are not words, one may be the word itself
+        best = likely.topk(min(4 * top, len(likely)))  # some are not words
         words = []
         for id, probability in zip(best.indices.tolist(), best.values.tolist(), strict=True):
             piece = self.opened.tokenizer.pieces[id]
             fits = probability >= FLUENT * float(best.values[0]) and kind_of(piece) == kind_of(word)
-            if fits and piece.lower() != word.lower():
+            if fits:
                 words.append((written_like(word, piece), probability))
         return words[:top]
 
