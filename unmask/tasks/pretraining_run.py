@@ -37,6 +37,7 @@ from unmask.tasks.pretraining import (
     examination,
     examine,
     new_learner,
+    preset_for,
     seconds_a_step,
     steps_in,
     tokens_that_fit,
@@ -347,7 +348,8 @@ def settings_of(request: Request) -> PretrainingSettings:
     if request.preset not in PRESETS:
         raise InputError(f"preset {request.preset!r}", wanted=" or ".join(PRESETS), do="choose one with --preset")
     continued = {"learning_rate": CONTINUED_LEARNING_RATE} if request.from_model else {}
-    preset = {**PRESETS[request.preset], **continued, "size": request.size or PretrainingSettings.size}
+    made = preset_for(request.preset, request.budget)
+    preset = {**made, **continued, "size": request.size or PretrainingSettings.size}
     settings = PretrainingSettings(**{**preset, **request.changes})
     check_objective(settings.objective)
     _check_size(request, settings.size)
