@@ -105,6 +105,13 @@ def test_what_others_know_is_not_said_twice_either(base: ResponseBase) -> None:
     assert chat.reply(["when do you open?", "we open at nine!"], "when do you open?").answer is None
 
 
+def test_a_turn_that_others_cannot_read_is_no_fault_of_the_chat(base: ResponseBase) -> None:
+    def refuses(question: str) -> Knows:
+        raise InputError(f"{question!r}, which is no question")
+
+    assert Chat(base, None, 0.6, faq=refuses)("?!").answer is None
+
+
 def test_a_weak_answer_of_others_does_not_push_aside_a_good_reply(base: ResponseBase) -> None:
     chat = Chat(base, None, 0.3, faq=Knows("Nonsense.", 0.05))
     assert chat("do you like bread with it?").source == "dialogue"

@@ -197,7 +197,10 @@ def open_chat(
 
 def _told(knowledge: Knowledge, source: str, said: str, turns: Sequence[str]) -> list[Candidate]:
     """What others answer, unless they do not know it or it was said before."""
-    told = knowledge(said).to_dict()
+    try:
+        told = knowledge(said).to_dict()
+    except InputError:  # no question that they could read: then they have nothing to say
+        return []
     answer, score = told.get("answer"), float(told.get("score") or 0.0)
     if answer is None or answer in Said(turns):
         return []
