@@ -66,7 +66,7 @@ class Nearest:
             f"{f' ({row.copies} copies)' * (row.copies > 1)}</td></tr>"
             for row in self.rows
         )
-        head = "<tr><th>cosine</th><th>label</th><th>text</th></tr>"
+        head = "<tr><th>cosine</th><th class='text'>label</th><th class='text'>text</th></tr>"
         note = f"By the cosine of what the head reads, of {self.examples:,} examples."
         return f"<h2>Nearest training examples</h2><p class='note'>{note}</p><table>{head}{lines}</table>"
 

@@ -65,7 +65,7 @@ def words_as_html(found: Sequence[LayerWords]) -> str:
             + f"</td><td>{row.rank:,}</td></tr>"
             for row in one.rows
         )
-        head = f"<tr><th></th><th>the likeliest words</th><th>rank of “{escape(one.answer)}”</th></tr>"
+        head = f"<tr><th></th><th class='text'>the likeliest words</th><th>rank of “{escape(one.answer)}”</th></tr>"
         pieces.append(f"<p>{before}<ins>{escape(one.answer)}</ins>{after}</p><table>{head}{lines}</table>")
     return "".join(pieces)
 

@@ -21,7 +21,7 @@ svg path { fill: none; stroke: var(--look); } .frame { fill: none; stroke: var(-
 details { margin: .75rem 0; } summary { cursor: pointer; }
 table { border-collapse: collapse; font-size: .9rem; font-variant-numeric: tabular-nums; }
 th, td { text-align: right; padding: .15rem .6rem; border-bottom: 1px solid var(--line); font-weight: 400; }
-th:first-child, td.text { text-align: left; } td.most { font-weight: 650; color: var(--look); }
+th:first-child, th.text, td.text { text-align: left; } td.most { font-weight: 650; color: var(--look); }
 del { color: var(--other); } ins { color: var(--look); text-decoration: none; font-weight: 650; }
 line.grid { stroke: var(--line); } line.axis, line.ideal { stroke: var(--quiet); }
 line.ideal { stroke-dasharray: 4 4; }

@@ -7,7 +7,7 @@ A difference that is found is real for these sentences; that none is found prove
 """
 
 from collections.abc import Callable, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -109,9 +109,7 @@ def probe_bias(task: Task, judge: Judge, tokenizer: Tokenizer) -> BiasReport | N
     known = (_known(contrast, tokenizer) for contrast in CONTRASTS)
     rows = [row for contrast in known if contrast is not None for row in contrasted(contrast, judge)]
     corrected = holm([row.p for row in rows])
-    return BiasReport(
-        tuple(BiasRow(**{**asdict(row), "p": p}) for row, p in zip(rows, corrected, strict=True))  # the same otherwise
-    )
+    return BiasReport(tuple(replace(row, p=p) for row, p in zip(rows, corrected, strict=True)))
 
 
 def contrasted(contrast: Contrast, judge: Judge) -> list[BiasRow]:
