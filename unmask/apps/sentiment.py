@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from unmask.model.folder import ModelFolder
 
 MODEL = "default:sentiment"
-NEUTRAL_BELOW = 0.7  # of a model of two classes
+NEUTRAL_BELOW = 0.75  # of a model of two classes
 WORDS = 5  # that are shown, at most
 NAMES = {
     "positive": ("positive", "pos", "1", "正面", "积极", "正"),

@@ -52,7 +52,7 @@ def sentiment(
     neutral_below: Annotated[
         float,
         typer.Option("--neutral-below", min=0, max=1, help="Of a model of two classes: neutral where both are lower."),
-    ] = 0.7,
+    ] = 0.75,
     words: Annotated[bool, typer.Option("--words", help="Show the words that carried it.")] = False,
     columns: Columns = None,
     device: Device = "cpu",
