@@ -38,8 +38,7 @@ bench: setup  ## measure this machine, in turns with transformers
 	$(UNMASK) bench start --against transformers
 	$(UNMASK) bench pretrain --size tiny --against transformers
 
-serve: setup  ## the HTTP server and its page
-	@if $(UNMASK) serve --help >/dev/null 2>&1; then $(UNMASK) serve; \
-	else echo "unmask serve is not in this version yet; 'unmask --help' lists what is"; fi
+serve: setup  ## the server and its page on the embedded models: http://127.0.0.1:8000
+	@$(UNMASK) serve $(MODELS)
 
 ci: check test  ## all that CI runs

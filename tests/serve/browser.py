@@ -52,6 +52,7 @@ def listening(models: Models, **settings: Any) -> Iterator[str]:
     """The address of a server that runs in a thread."""
     place = socket.socket()
     place.bind(("127.0.0.1", 0))
+    place.listen()  # who connects before the server looks is waited for
     models.open()
     app = make_app(models, Settings(log=lambda *_, **__: None, **settings))
     server = uvicorn.Server(uvicorn.Config(app, log_config=None, access_log=False))

@@ -3,13 +3,9 @@
 import asyncio
 import json
 import shutil
-import signal
 import socket
-import subprocess
-import sys
 import threading
 import time
-import urllib.request
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -28,38 +24,9 @@ from unmask.serve.questions import Application
 from unmask.serve.server import Settings, check_exposure, make_app
 from unmask.tasks.classification import Classified
 
+from .running import Running
+
 TEXT = "they had hoped for the quick brown fox"
-
-
-class Running:
-    """A server in a process of its own, and what it logs."""
-
-    def __init__(self, *words: str) -> None:
-        command = [sys.executable, "-m", "unmask", "serve", *words, "--port", "0", "--json", "--threads", "1"]
-        self.process = subprocess.Popen(command, stderr=subprocess.PIPE, text=True)
-        assert self.process.stderr is not None
-        self.said = json.loads(self.process.stderr.readline())
-        self.lines: list[str] = []
-        self._reading = threading.Thread(target=lambda: self.lines.extend(self.process.stderr or ()))
-        self._reading.start()
-        self.client = unmask.Client(self.said["address"])
-
-    @property
-    def port(self) -> int:
-        return int(self.said["address"].rpartition(":")[2])
-
-    def figure(self, name: str) -> float:
-        with urllib.request.urlopen(f"{self.said['address']}/metrics") as response:
-            lines = response.read().decode().splitlines()
-        return sum(float(line.split()[-1]) for line in lines if line.startswith(name))
-
-    def stop(self) -> int:
-        self.process.send_signal(signal.SIGTERM)
-        status = self.process.wait(60)
-        self._reading.join()
-        assert self.process.stderr is not None
-        self.process.stderr.close()
-        return status
 
 
 @pytest.fixture(scope="module")

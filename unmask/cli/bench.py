@@ -247,3 +247,59 @@ def _engines_in_words(fields: dict[str, Any]) -> list[str]:
             lines.append(f"  {name:<26}{speed:9,.1f}" + (f"  ours / theirs: {', '.join(ratios)}" if ratios else ""))
     lines += [f"{name}: not measured, {module} is not installed" for name, module in fields["missing"].items()]
     return lines
+
+
+@verb
+def serve(
+    against: Against = None,
+    rounds: Rounds = 3,
+    seconds: Annotated[float, typer.Option("--seconds", min=0.1, help="For each side and number of clients.")] = 10.0,
+    clients: Annotated[str, typer.Option("--clients", help="Numbers of clients, with commas between.")] = "1,8,64,256",
+    model: Annotated[
+        str | None, typer.Option("--model", "-m", help="The encoder of the classifier; minilm if installed.")
+    ] = None,
+    int8: Annotated[bool, typer.Option("--int8", help="Measure our int8 folder too.")] = False,
+    requests: Annotated[
+        int, typer.Option("--requests", min=0, help="For memory over time and the limit, on a tiny model; 0 for none.")
+    ] = 0,
+    *,
+    console: Console,
+) -> Answer:
+    """Requests a second of ours, of a plain FastAPI + transformers server, and the ratio; delays and errors."""
+    from unmask.lab.bench_finetune import minilm_if_installed
+    from unmask.lab.bench_serve import make_bodies, make_classifier, make_tiny, measure_serving, measure_tiny
+    from unmask.runtime.engine import usable_cores
+
+    threads = console.threads or usable_cores()
+    sides = ["ours", *(["int8"] if int8 else []), *(["theirs"] if against else [])]
+    with TemporaryDirectory() as temporary:
+        folder = Path(temporary)
+        name = model or minilm_if_installed() or "default"
+        console.note(f"a classifier on {name}, {rounds} rounds in turns")
+        texts = make_bodies(make_classifier(name, folder, int8=int8), folder)
+        options: dict[str, Any] = {"rounds": rounds, "seconds": seconds, "threads": threads}
+        fields = measure_serving(folder, sides, clients=_counts(clients), **options).to_dict()
+        fields |= {"model": name, "threads": threads, "texts": texts}
+        if requests:
+            console.note(f"{requests:,} requests to a tiny model, then more than may wait")
+            make_tiny(folder / "tiny")
+            fields["tiny"] = measure_tiny(folder / "tiny", requests, seconds, threads=threads)
+    return Answer(fields, "\n".join(_serving_in_words(fields)))
+
+
+def _counts(text: str) -> list[int]:
+    found = [int(part) for part in text.split(",") if part.strip().isdigit()]
+    if not found or min(found) < 1:
+        raise InputError(f"--clients {text}", wanted="numbers of clients with commas between, such as 1,8,64")
+    return found
+
+
+def _serving_in_words(fields: dict[str, Any]) -> list[str]:
+    lines = ["clients  side     requests a second   p50 ms   p99 ms   429   errors   ours / theirs"]
+    for count, sides in fields["clients"].items():
+        for side, seen in sides.items():
+            if side != "ratios":
+                numbers = f"{seen['per_second']:17.1f} {1000 * seen['p50']:8.1f} {1000 * seen['p99']:8.1f}"
+                ratio = f"{sides['ratios'][side]:15.2f}" if side in sides["ratios"] else ""
+                lines.append(f"{count:>7}  {side:<8} {numbers} {seen['refused']:5} {seen['errors']:8} {ratio}")
+    return lines

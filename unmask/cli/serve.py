@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from unmask.cli.console import Console, verb
+from unmask.cli.pretrain import parse_duration
 
 if TYPE_CHECKING:
     from unmask.serve.models import Models
@@ -17,7 +18,7 @@ def serve(
     folders: Annotated[
         list[str] | None,
         typer.Argument(
-            metavar="[DIR]...", help="Model folders or names, NAME=DIR for another name; else the embedded."
+            metavar="[DIR]...", help="Folders of models, faq, documents, chat; NAME=DIR renames; else the embedded."
         ),
     ] = None,
     host: Annotated[str, typer.Option("--host", help="Where to listen; beyond this machine only with a token.")] = (
@@ -34,10 +35,15 @@ def serve(
     timeout: Annotated[
         float, typer.Option("--timeout", min=0.1, help="Seconds in which a request must be answered.")
     ] = 30,
+    conversations: Annotated[
+        str | None,
+        typer.Option("--conversations", metavar="FILE", help="Keep conversations here; in memory if not given."),
+    ] = None,
+    keep: Annotated[str, typer.Option("--keep", help="How long after its last turn a conversation is kept.")] = "168h",
     *,
     console: Console,
 ) -> None:
-    """Answer over HTTP: fill, classify, tag, answer, embeddings; the description is at /docs."""
+    """Serve models and applications over HTTP, with a page for browsers; /docs describes what can be asked."""
     from functools import partial
 
     from unmask.serve.application import open_application
@@ -62,7 +68,14 @@ def serve(
         batch_done=figures.batch_done,
     )
     models.open()
-    settings = Settings(host, port, token, tuple(origins or ()), timeout=timeout, log=log)
+    kept = Settings.conversations if conversations is None else conversations
+    settings = Settings(
+        *(host, port, token, tuple(origins or ())),
+        timeout=timeout,
+        log=log,
+        conversations=kept,
+        keep=parse_duration(keep),
+    )
     listen(models, settings, figures, listening=lambda address: _say(address, models, console))
 
 

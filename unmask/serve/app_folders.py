@@ -22,6 +22,13 @@ def of_app(folder: Path, kind: str) -> Application:
     return Application(kind, {kind: partial(ASKS[kind], load(folder))})
 
 
+def of_builtin_chat() -> Application:
+    """The chat that came with the installation."""
+    from unmask.apps.builtin_chat import builtin_chat
+
+    return Application("chat", {"chat": partial(_reply, builtin_chat())})
+
+
 def _answer(opened: Any, examples: list[ToAsk]) -> list[Any]:
     """An application that is asked questions."""
     answers: list[Any] = opened.many([example.question for example in examples])
@@ -30,7 +37,10 @@ def _answer(opened: Any, examples: list[ToAsk]) -> list[Any]:
 
 def _reply(opened: Any, examples: list[ToSay]) -> list[Any]:
     """An application that is told something in a conversation."""
-    return [opened.reply(example.history, example.text) for example in examples]
+    from unmask.apps.chat import Utterance
+
+    replies: list[Any] = opened.many([Utterance(example.text, example.history) for example in examples])
+    return replies
 
 
 ASKS: dict[str, Callable[[Any, list[Any]], list[Any]]] = {"documents": _answer, "faq": _answer, "chat": _reply}

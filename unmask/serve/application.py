@@ -14,9 +14,9 @@ from unmask.apps.predict import Predictor, open_any, the_model
 from unmask.apps.refusing import Refused, fault_of
 from unmask.apps.vectors import Embedding
 from unmask.errors import InputError
-from unmask.model.named import find_model
+from unmask.model.named import EMBEDDED, find_model
 from unmask.runtime.folder import ServingFolder
-from unmask.serve.app_folders import of_app
+from unmask.serve.app_folders import of_app, of_builtin_chat
 from unmask.serve.questions import Application, Ask, ToExplain, ToFill
 from unmask.tasks.embedding import TextEmbedding
 
@@ -24,12 +24,15 @@ if TYPE_CHECKING:
     from unmask.model.folder import ModelFolder
 
 ASKS = {"classify": "classify", "regress": "classify", "tag": "tag", "answer": "answer"}  # kind of task: ask
+BUILTIN_CHAT = EMBEDDED / "chat"
 FILLING = ("pretraining", "masked_words")  # heads that fill masks
 
 
 def open_application(name: Path | str, *, threads: int | None = None) -> Application:
     """Opens a folder or a named model, with the fastest engine that it has."""
     folder = find_model(name)
+    if folder == BUILTIN_CHAT:
+        return of_builtin_chat()
     app = read_app(folder)
     if app is not None:
         return of_app(folder, app["app"])

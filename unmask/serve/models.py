@@ -14,7 +14,7 @@ from typing import Any
 from unmask.errors import InputError
 from unmask.model.checksums import CHECKSUMS
 from unmask.model.named import EMBEDDED, NAMED, find_model, name_of
-from unmask.serve.application import open_application
+from unmask.serve.application import BUILTIN_CHAT, open_application
 from unmask.serve.batcher import LIMIT, PATIENCE, Batcher, ModelThread
 from unmask.serve.questions import Application
 
@@ -23,6 +23,7 @@ Open = Callable[[Path], Application]
 Told = Callable[..., None]  # an event and its fields
 
 EVERY = 1.0  # seconds between looks at the folders
+CHAT = "default:chat"  # the name of the chat that came with the installation
 CARD = "README.md"  # for people: a model is the same whatever its card says
 
 
@@ -175,8 +176,8 @@ def folders_of(given: Sequence[str]) -> dict[str, Path]:
         name, equals, place = text.partition("=")
         if not equals or Path(text).exists():
             name, place = ("", text)
-        folder = find_model(place)
-        name = name or (place if place in NAMED else name_of(folder))
+        folder = BUILTIN_CHAT if place == CHAT else find_model(place)
+        name = name or (place if place in (CHAT, *NAMED) else name_of(folder))
         if name in found:
             raise InputError(f"two models named {name!r}", wanted="a name for each", do=f"write OTHER={place}")
         found[name] = folder
@@ -188,4 +189,5 @@ def folders_of(given: Sequence[str]) -> dict[str, Path]:
 def embedded_names() -> list[str]:
     """The models that came with the installation."""
     default = [name for name in NAMED if name.startswith("default")]
-    return [name for name in default if (EMBEDDED / name.removeprefix("default:") / CHECKSUMS).is_file()]
+    models = [name for name in default if (EMBEDDED / name.removeprefix("default:") / CHECKSUMS).is_file()]
+    return [*models, CHAT] if models and BUILTIN_CHAT.is_dir() else models

@@ -260,7 +260,8 @@ def _answer_in_words(app: FastAPI) -> None:
 
     async def wrong_request(_: Request, error: Exception) -> Response:
         assert isinstance(error, HTTPException)
-        return _response(Trouble(error.status_code, str(error.detail), headers=error.headers or {}))
+        words = "the body is no JSON in UTF-8" if error.status_code == 400 else str(error.detail)
+        return _response(Trouble(error.status_code, words, headers=error.headers or {}))
 
     for kind in (InputError, QueueFull, DeadlinePassed, Closed):
         app.add_exception_handler(kind, foreseen)
