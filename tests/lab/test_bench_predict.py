@@ -6,6 +6,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from unmask.errors import InputError
 from unmask.lab import bench_predict
 from unmask.lab.bench_predict import Prediction, make_forms, make_texts, measure_prediction
 from unmask.lab.predict_engines import ENGINES, serve, sorted_by_length
@@ -73,6 +74,17 @@ def test_engines_take_turns_in_their_own_processes(folder: Path) -> None:
     measured = measure_prediction(folder, bench_predict.AGAINST[""], rounds=1, threads=1).to_dict()
     assert measured["kinds"]["passages"]["medians"].keys() == {"unmask int8", "unmask float32"}
     assert measured["alike"]["unmask float32"] > 0.999
+
+
+def test_an_engine_that_computes_something_else_is_an_error_and_a_rough_one_is_not(tmp_path: Path) -> None:
+    ours = np.eye(9, dtype=np.float32)
+    rough = ours.copy()
+    rough[0] = 1 / 3
+    for name, vectors in {"unmask float32": ours, "rough": rough, "other": ours[::-1]}.items():
+        np.save(tmp_path / f"{name}.npy", vectors)
+    assert bench_predict._alike(tmp_path, ["rough"])["rough"] == pytest.approx(1 / 3)
+    with pytest.raises(InputError, match="other, whose vectors differ"):
+        bench_predict._alike(tmp_path, ["rough", "other"])
 
 
 def test_ratios_are_medians_of_rounds() -> None:
