@@ -11,6 +11,7 @@ import torch
 from chats import small_encoder, talks, write_talks
 from safetensors.numpy import load_file
 
+import unmask
 from unmask.apps.chat import Chat, open_chat
 from unmask.apps.chat_models import Learning, choices, start_from_next_sentence
 from unmask.apps.chat_training import ChatOutcome, ChatTraining, best_threshold
@@ -175,3 +176,9 @@ def test_a_damaged_chat_folder_is_refused_in_one_line(
 def test_a_model_folder_is_no_chat(tmp_path: Path) -> None:
     with pytest.raises(InputError, match="wanted a folder of the application 'chat'"):
         open_chat(small_encoder(tmp_path / "encoder"))
+
+
+def test_load_gives_the_chat_of_a_folder(trained: tuple[Path, ChatOutcome]) -> None:
+    chat = unmask.load(trained[0] / "chat")
+    assert isinstance(chat, Chat)
+    assert chat.reply(["do you like tea?", "yes, tea is good."], "we went to the garden.").candidates
