@@ -98,11 +98,13 @@ class Faq:
                 answers[place] = self._answer(scores, top)
         return [answer for answer in answers if answer is not None]
 
-    def judge(self, questions: Sequence[str], right: Flags) -> Judged:
-        """What comes of questions whose right entries (Q, entries) are known."""
-        blocks = [questions[start : start + BLOCK] for start in range(0, len(questions), BLOCK)]
-        scores = [self.over_entries(asked, self.index.scores(asked)) for asked in blocks]
-        return judge(np.concatenate(scores), right)
+    def judge(self, questions: Sequence[str], right: Flags, vectors: Floats | None = None) -> Judged:
+        """What comes of questions whose right entries (Q, entries) are known, and perhaps their vectors."""
+        vectors = self.index.space(questions) if vectors is None else vectors
+        blocks = [slice(start, start + BLOCK) for start in range(0, len(questions), BLOCK)]
+        scores = [self.index.scores(questions[block], vectors[block]) for block in blocks]
+        found = [self.over_entries(questions[block], own) for block, own in zip(blocks, scores, strict=True)]
+        return judge(np.concatenate(found), right)
 
     def over_entries(self, questions: Sequence[str], scores: Floats) -> Floats:
         """Scores of phrasings -> those of entries, by the pair model where there is one."""  # -> (Q, entries)
@@ -163,14 +165,14 @@ def open_faq(folder: Path | str, *, device: str = "cpu", threads: int | None = N
     return read_whole(place, KIND, read)
 
 
-def fault_of_question(question: str) -> Refused | None:
-    """What is wrong with a question, if anything is.
+def fault_of_question(question: str, kind: str = "question") -> Refused | None:
+    """What is wrong with a question, or another kind of words that is searched with, if anything is.
 
     >>> fault_of_question("  ").error
     'got an empty question; wanted a question in words'
     """
     if is_blank(question):
-        return Refused(str(InputError("an empty question", wanted="a question in words")))
+        return Refused(str(InputError(f"an empty {kind}", wanted=f"a {kind} in words")))
     return fault_of(TextExample(question))
 
 

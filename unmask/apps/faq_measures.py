@@ -130,8 +130,8 @@ def ask_itself(index: FaqIndex, *, seed: int = 0) -> tuple[list[str], Floats, Fl
     words = np.array([numbers.setdefault(plain(phrasing), len(numbers)) for phrasing in index.phrasings])
     taken = words[chosen][:, None] == words
     scores[taken] = NOTHING
-    left = index.by_entry(scores) > NOTHING
-    return questions, scores, index.by_entry(taken) & left
+    asked = index.by_entry(taken.astype(scores.dtype)) > 0
+    return questions, scores, asked & (index.by_entry(scores) > NOTHING)
 
 
 def right_entries(entries: Sequence[Entry], answers: Sequence[str]) -> Flags:

@@ -9,9 +9,11 @@ import typer
 from unmask.cli.apps import Device, Model, percent_done
 from unmask.cli.console import Answer, Console, verb
 from unmask.cli.finetune import parse_columns
+from unmask.errors import InputError
 
 if TYPE_CHECKING:
     from unmask.apps.faq import Faq, FaqAnswer
+    from unmask.apps.faq_entries import Entry
     from unmask.apps.faq_measures import FaqScores
 
 Files = Annotated[
@@ -80,6 +82,50 @@ def ask(
 
 
 @verb
+def tune(
+    sources: Annotated[
+        list[Path], typer.Argument(metavar="DIR|FILE...", help="An FAQ's folder, or files as for `unmask faq build`.")
+    ],
+    output: Output,
+    model: Annotated[
+        str | None, typer.Option("-m", "--model", help="The encoder to start from; if none, the FAQ's own, or default.")
+    ] = None,
+    steps: Annotated[int | None, typer.Option("--steps", min=1, help="Steps to take, in place of --epochs.")] = None,
+    epochs: Annotated[float, typer.Option("--epochs", min=0.01, help="How often every paraphrase is seen.")] = 3.0,
+    batch_size: Annotated[int, typer.Option("--batch-size", min=2, help="Pairs a step, told from one another.")] = 32,
+    lr: Annotated[float, typer.Option("--lr", min=0.0, help="Peak learning rate.")] = 5e-5,
+    reranker: PairModel = None,
+    columns: Columns = None,
+    device: Device = "cpu",
+    *,
+    console: Console,
+) -> Answer:
+    """Tune the encoder on the FAQ itself and choose its threshold. The same command again resumes."""
+    from unmask.apps.faq_tuning import TuningRequest, tune
+    from unmask.apps.reranking import Reranker
+    from unmask.cli.finetune import train_shown
+
+    entries, own = _entries(sources, output, columns, console)
+    request = TuningRequest(
+        entries=entries,
+        model=model or own,
+        folder=output,
+        reranker=Reranker.open(reranker, device=device, threads=console.threads) if reranker is not None else None,
+        changes={"epochs": epochs, "batch_size": batch_size, "learning_rate": lr, "seed": console.seed},
+        steps=steps,
+        device=device,
+        threads=console.threads,
+    )
+    tuned = tune(request, train=lambda run: train_shown(run, console), note=console.note)
+    told = (("before", tuned.before), ("after", tuned.after))
+    lines = [f"{name}: {_scores_words(scores)}" for name, scores in told if scores is not None]
+    if tuned.kept == "start":
+        lines.append("tuning did not help: the FAQ keeps the encoder that it started from")
+    fields = {**_fields(output, tuned.faq), **tuned.to_dict()}
+    return Answer(fields, "\n".join([*lines, _words(output, tuned.faq)]))
+
+
+@verb
 def evaluate(
     folder: Folder,
     data: Annotated[
@@ -101,6 +147,29 @@ def evaluate(
     scores = faq.judge(questions, right_entries(faq.index.entries, answers)).scores(faq.threshold)
     fields = {"folder": str(folder), **scores.to_dict(), "seconds": round(time.monotonic() - started, 3)}
     return Answer(fields, f"{folder}: {_scores_words(scores)}")
+
+
+def _entries(
+    sources: list[Path], output: Path, columns: str | None, console: Console
+) -> "tuple[tuple[Entry, ...], str]":
+    """What to tune on, and the encoder to start from unless another is named."""
+    from unmask.apps.app_folder import read_app
+    from unmask.apps.faq import ENTRIES
+    from unmask.apps.faq_entries import read_entries, read_faq
+    from unmask.apps.spaces import find_encoder
+
+    if len(sources) == 1 and sources[0].is_dir():
+        folder = sources[0]
+        fields = read_app(folder, "faq")
+        if fields is None:
+            raise InputError(f"{folder}", wanted="the folder of an FAQ, or files of questions and answers")
+        if folder.resolve() == output.resolve():
+            raise InputError(f"{folder} as the FAQ and as -o", wanted="two folders", do="name a new one with -o")
+        return read_entries(folder / ENTRIES), str(find_encoder(folder, fields["encoder"]))
+    reading = read_faq(sources, columns=parse_columns(columns))
+    for note in reading.notes:
+        console.note(f"note: {note}")
+    return reading.entries, "default"
 
 
 def _fields(folder: Path, faq: "Faq") -> dict[str, Any]:

@@ -156,7 +156,7 @@ def finetune(
         return _learning_curve(request, console)
     if runs > 1:
         return _several_runs(request, runs, console)
-    outcome = _train(FineTuningRun(request, console.note), console)
+    outcome = train_shown(FineTuningRun(request, console.note), console)
     words = [
         f"{outcome.folder}: {outcome.metric} {outcome.score:.4f} on {outcome.dev_examples:,} examples",
         *(f"  {name}: {_told(scores)}" for name, scores in outcome.by_source.items()),
@@ -165,7 +165,8 @@ def finetune(
     return Answer(outcome.to_dict(), "\n".join(words))
 
 
-def _train(run: "FineTuningRun", console: Console) -> "Outcome":
+def train_shown(run: "FineTuningRun", console: Console) -> "Outcome":
+    """Trains with its progress on the console; an interruption waits for the end of a step."""
     with stoppable() as stop, console.progress("fine-tuning", run.tuning.steps, "steps") as bar:
         return run.train(lambda standing: bar.update(standing.step.number, None, **_figures(standing)), stop)
 
@@ -174,7 +175,7 @@ def _several_runs(request: "Request", runs: int, console: Console) -> Answer:
     from unmask.tasks.several_runs import several_runs
 
     seeds = range(console.seed, console.seed + runs)
-    found = several_runs(request, seeds, train=lambda run: _train(run, console), note=console.note)
+    found = several_runs(request, seeds, train=lambda run: train_shown(run, console), note=console.note)
     words = [
         f"{found.folder}: {found.metric} {found.score:.4f} ± {found.deviation:.4f} over {runs} seeds",
         f"the model is the best of them, {max(found.scores.values()):.4f} ({Path(found.best).name})",
