@@ -177,6 +177,15 @@ def test_a_base_that_was_saved_finds_the_same(base: ResponseBase, tmp_path: Path
         assert again.possible(turns, 5) == base.possible(turns, 5)
 
 
+def test_a_base_that_grew_finds_what_one_made_at_once_finds(base: ResponseBase) -> None:
+    half = len(base.exchanges) // 2
+    grown = ResponseBase.of(base.exchanges[:half], base.vectors).with_more(base.exchanges[half - 3 :])
+    assert grown.exchanges == base.exchanges
+    found, expected = (one.possible(["do you like soup?"], 5) for one in (grown, base))
+    assert [one.response for one in found] == [one.response for one in expected]
+    assert [one.cosine for one in found] == pytest.approx([one.cosine for one in expected], abs=1e-5)
+
+
 @given(st.lists(st.text(max_size=12), max_size=5), st.text(max_size=12))
 @settings(max_examples=60)
 def test_what_was_said_was_said(turns: Sequence[str], other: str) -> None:

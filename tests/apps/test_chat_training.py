@@ -64,6 +64,12 @@ def test_the_folder_says_what_it_is_and_opens_as_a_chat(trained: tuple[Path, Cha
     assert not list(home.glob(".chat.*"))
 
 
+def test_what_was_held_out_is_said_as_well_once_it_was_measured_on(trained: tuple[Path, ChatOutcome]) -> None:
+    said = {turn for talk in talks() for turn in talk[1:]}
+    assert set(open_chat(trained[0] / "chat").base.responses) == said
+    assert trained[1].responses == len(said)
+
+
 def test_what_is_finished_is_not_done_again(trained: tuple[Path, ChatOutcome]) -> None:
     home, outcome = trained
 

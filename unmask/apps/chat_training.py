@@ -68,7 +68,7 @@ class ChatTraining:
         self.folder, self.learning = folder, learning
         read = read_dialogues(paths)
         held_out = read_dialogues(dev) if dev else Dialogues(())
-        self.notes = (*read.notes, *held_out.notes)
+        self.notes, self.all_their_own = (*read.notes, *held_out.notes), not dev
         self.learned, self.held_out = (
             (read.dialogues, held_out.dialogues) if dev else _divided(read.dialogues, learning.seed)
         )
@@ -108,6 +108,8 @@ class ChatTraining:
         base = ResponseBase.of(said, tower, report)
         chat = Chat(base, ReplyScores(cross, weights, base.responses), 0.0)
         threshold, replied, refused = choose_threshold(chat, make_pools(self.held_out, most=MOST_CONTEXTS))
+        if self.all_their_own:  # measured on, and now as good to say as the others
+            base = base.with_more([exchange for dialogue in self.held_out for exchange in exchanges(dialogue)])
         outcome = ChatOutcome(
             folder=str(self.folder),
             model=self.learning.model,

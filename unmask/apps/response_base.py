@@ -76,11 +76,22 @@ class ResponseBase:
         cls, exchanges: Sequence[Exchange], vectors: TextVectors, report: Report = lambda *_: None
     ) -> "ResponseBase":
         """The base of exchanges, each kept once."""
-        kept = list(dict.fromkeys(Exchange(one.context[-KEPT_TURNS:], one.response) for one in exchanges))
-        texts = list(dict.fromkeys(exchange.response for exchange in kept))
-        asked = [exchange.context[-1] for exchange in kept]
-        found = vectors([*texts, *asked], report=report)
-        return cls(kept, vectors, found[: len(texts)], found[len(texts) :])
+        nothing = np.empty((0, vectors.width), np.float32)
+        return cls([], vectors, nothing, nothing).with_more(exchanges, report)
+
+    def with_more(self, exchanges: Sequence[Exchange], report: Report = lambda *_: None) -> "ResponseBase":
+        """A base that has these exchanges too; only what is new gets its vectors now."""
+        latest = dict.fromkeys(Exchange(one.context[-KEPT_TURNS:], one.response) for one in exchanges)
+        known, said = set(self.exchanges), set(self.responses)
+        new = [exchange for exchange in latest if exchange not in known]
+        texts = list(dict.fromkeys(exchange.response for exchange in new if exchange.response not in said))
+        found = self.vectors([*texts, *(exchange.context[-1] for exchange in new)], report=report)
+        return ResponseBase(
+            [*self.exchanges, *new],
+            self.vectors,
+            np.concatenate([self.near_responses.vectors, found[: len(texts)]]),
+            np.concatenate([self.near_situations.vectors, found[len(texts) :]]),
+        )
 
     def save(self, folder: Path) -> None:
         """Writes the base; the model that gave the vectors is not part of it."""

@@ -108,7 +108,8 @@ def train(
         console.note(line)
     outcome = training.train(lambda run: _learn(run, console), console.note)
     words = [
-        f"{outcome.folder}: {outcome.responses:,} replies from {outcome.dialogues:,} dialogues",
+        f"{outcome.folder}: {outcome.responses:,} replies, learned from {outcome.dialogues:,} dialogues, "
+        f"{outcome.held_out:,} held out",
         *_table(outcome.scores),
         f"replies to {outcome.replied:.0%} of held-out conversations, refuses {outcome.strangers_refused:.0%} "
         f"of questions to strangers; {outcome.seconds:.0f} s",
