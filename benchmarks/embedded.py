@@ -2,8 +2,8 @@
 
     python benchmarks/embedded.py --trim TEXT --folder NAME=SERVING_FOLDER … --runs 5 > result.json
 
-A classifier of the size tiny with fresh weights over the vocabulary of the model `default` is trimmed to the pieces of
-TEXT and rounded to int8; other serving folders are timed beside it. A process is timed from its start to its answer.
+A classifier of the size tiny with fresh weights over a model's vocabulary is trimmed to the pieces of TEXT and rounded
+to int8; other serving folders are timed beside it. A process is timed from its start to its answer, on Linux.
 """
 
 import argparse
@@ -31,14 +31,14 @@ ANSWER = """
 import sys
 from unmask.apps.load import load
 load(sys.argv[1])(sys.argv[2])
-import resource
-print(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024, flush=True)
+status = dict(line.split(":", 1) for line in open("/proc/self/status"))  # rusage has the parent's peak in it
+print(int(status["VmHWM"].split()[0]) * 1024, flush=True)
 """
 
 
-def make_tiny(folder: Path, texts: Path) -> dict[str, Any]:
+def make_tiny(folder: Path, vocabulary_of: str, texts: Path) -> dict[str, Any]:
     """A classifier of two labels, trimmed and in int8."""
-    tokenizer = open_model("default").tokenizer
+    tokenizer = open_model(vocabulary_of).tokenizer
     config = BertConfig.named("tiny", vocabulary_size=tokenizer.size)
     whole = BertWithHead(Bert(config), make_head("classes", config, outputs=2))
     model, smaller = trim(whole, tokenizer, [texts.read_text(encoding="utf-8")])
@@ -76,12 +76,13 @@ def main() -> None:
     """Makes, measures and prints."""
     parser = argparse.ArgumentParser()
     parser.add_argument("--trim", type=Path, required=True)
+    parser.add_argument("--model", default="minilm", help="whose vocabulary is taken")
     parser.add_argument("--folder", action="append", default=[])
     parser.add_argument("--runs", type=int, default=5)
     given = parser.parse_args()
     with TemporaryDirectory() as temporary:
         tiny = Path(temporary) / "tiny"
-        about = make_tiny(tiny, given.trim)
+        about = make_tiny(tiny, given.model, given.trim)
         folders = {"tiny, trimmed, int8": tiny}
         folders |= {name: Path(path) for name, _, path in (text.partition("=") for text in given.folder)}
         print(json.dumps({"tiny": about, "folders": measure(folders, given.runs)}, indent=1))
