@@ -97,7 +97,30 @@ def pretrained(size: str) -> Callable[[dict[str, Any]], Figures]:
     return read
 
 
+def predicted(name: str, kind: str, form: str) -> Callable[[dict[str, Any]], Figures]:
+    """Vectors of texts, in texts a second by the clock or of the processor."""
+
+    def read(result: dict[str, Any]) -> Figures:
+        found, ours = result[name], f"unmask {form}"
+        rates, times = (found["kinds"][kind][part] for part in ("rates", "times"))
+        unit = {"wall": "texts/s", "processor": "texts/CPU s"}[found["clock"]]
+        theirs = "transformers"
+        return Figures(rates[ours], rates[theirs], theirs, unit, times[ours][theirs], found["runs"])
+
+    return read
+
+
+KINDS = {"sentences": "句子", "passages": "段落", "single texts": "单条短文本"}
 ROWS = [
+    *(
+        Row(
+            "2026-11-16_predict",
+            {"README.md": f"vectors of {kind}, MiniLM, {form}", "README.zh.md": f"{chinese}的向量，MiniLM，{form}"},
+            predicted("minilm, English", kind, form),
+        )
+        for kind, chinese in KINDS.items()
+        for form in ("int8", "float32")
+    ),
     *(
         Row(
             "2026-11-16_pretrain_speed",

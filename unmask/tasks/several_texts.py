@@ -59,6 +59,8 @@ def outputs_of_texts(count: int, rows: Sequence[Row], outputs: Sequence[Floats])
         numbers = {place: number for number, place in enumerate(places)}
         numbered = [replace(row, example=numbers[key]) for row, key in zip(rows, keys, strict=True)]
         found = of_examples(len(places), numbered, outputs)
+    if count == 1:
+        return [found]
     return np.split(found, np.searchsorted([example for example, _ in places], np.arange(1, count)))
 
 
