@@ -198,6 +198,20 @@ REQUESTS = st.lists(
 )
 
 
+def test_what_could_not_be_answered_in_time_is_refused_at_once() -> None:
+    async def ask() -> list[Any]:
+        batcher = Batcher(Model(), weigh=one_each, largest=2, limit=10_000)
+        await batcher.submit([1, 2])  # two a second
+        asked = [asyncio.create_task(batcher.submit([1] * 10, timeout=40)) for _ in range(8)]
+        found = await asyncio.gather(*asked, return_exceptions=True)
+        assert await batcher.submit([5], timeout=40) == [10]
+        return found
+
+    found = run(ask())
+    assert [len(one) for one in found if isinstance(one, list)] == [10] * 4
+    assert [one.retry_after for one in found if isinstance(one, QueueFull)] == [5] * 4
+
+
 @given(REQUESTS, st.integers(1, 8), st.integers(1, 40), st.floats(0, 2))
 def test_everyone_gets_their_own_outcomes_or_is_told_why_not(
     requests: list[Any], largest: int, limit: int, patience: float

@@ -295,11 +295,12 @@ def _counts(text: str) -> list[int]:
 
 
 def _serving_in_words(fields: dict[str, Any]) -> list[str]:
-    lines = ["clients  side     requests a second   p50 ms   p99 ms   429   errors   ours / theirs"]
+    lines = ["clients  side     requests a second   p50 ms   p99 ms   429   errors   ours / theirs, by processor time"]
     for count, sides in fields["clients"].items():
         for side, seen in sides.items():
-            if side != "ratios":
+            if not side.endswith("ratios"):
                 numbers = f"{seen['per_second']:17.1f} {1000 * seen['p50']:8.1f} {1000 * seen['p99']:8.1f}"
-                ratio = f"{sides['ratios'][side]:15.2f}" if side in sides["ratios"] else ""
+                ratios = [f"{sides[name][side]:8.2f}" for name in ("ratios", "processor_ratios") if side in sides[name]]
+                ratio = " ".join(ratios)
                 lines.append(f"{count:>7}  {side:<8} {numbers} {seen['refused']:5} {seen['errors']:8} {ratio}")
     return lines

@@ -82,13 +82,15 @@ def measure_serving(
     """All sides in turns for every number of clients; a short first round warms them and is not counted."""
     found: dict[int, dict[str, list[dict[str, Any]]]] = {count: {side: [] for side in sides} for count in clients}
     with ExitStack() as stack:
-        ports = {side: stack.enter_context(_server(side, folder / side, threads))[0] for side in sides}
-        for side in sides:
-            ask(ports[side], folder / "bodies.jsonl", clients=4, seconds=min(seconds, 2.0))
+        started = {side: stack.enter_context(_server(side, folder / side, threads)) for side in sides}
+        for port, _ in started.values():
+            ask(port, folder / "bodies.jsonl", clients=4, seconds=min(seconds, 2.0))
         for _ in range(rounds):
             for count in clients:
-                for side in sides:
-                    seen = ask(ports[side], folder / "bodies.jsonl", clients=count, seconds=seconds)
+                for side, (port, process) in started.items():
+                    before = processor_seconds(process)
+                    seen = ask(port, folder / "bodies.jsonl", clients=count, seconds=seconds)
+                    seen["processor"] = processor_seconds(process) - before
                     found[count][side].append(seen)
     return Serving(found)
 
@@ -140,6 +142,15 @@ def resident(process: "subprocess.Popen[str]") -> int | None:
     return next((1024 * int(line.split()[1]) for line in lines if line.startswith("VmRSS")), None)
 
 
+def processor_seconds(process: "subprocess.Popen[str]") -> float:
+    """Seconds of the processor that a process has used, where the system tells: what counts on a busy machine."""
+    try:
+        told = Path(f"/proc/{process.pid}/stat").read_text().rpartition(")")[2].split()
+    except OSError:
+        return 0.0
+    return (int(told[11]) + int(told[12])) / os.sysconf("SC_CLK_TCK")
+
+
 @contextmanager
 def _server(side: str, folder: Path, threads: int) -> Iterator[tuple[int, "subprocess.Popen[str]"]]:
     """A server that listens, its port and its process; their own tool says a port, ours an address."""
@@ -174,12 +185,22 @@ def _port(line: str, log: Path) -> int:
 def _compared(sides: dict[str, list[dict[str, Any]]]) -> dict[str, Any]:
     told: dict[str, Any] = {side: _median(seen) for side, seen in sides.items()}
     theirs = sides.get("theirs", [])
-    told["ratios"] = {
-        side: median(o["per_second"] / max(t["per_second"], 1e-9) for o, t in zip(seen, theirs, strict=True))
-        for side, seen in sides.items()
-        if side != "theirs" and theirs
-    }
+    for name, figure in (("ratios", _speed), ("processor_ratios", _economy)):
+        told[name] = {
+            side: median(figure(o) / max(figure(t), 1e-9) for o, t in zip(seen, theirs, strict=True))
+            for side, seen in sides.items()
+            if side != "theirs" and theirs
+        }
     return told
+
+
+def _speed(seen: dict[str, Any]) -> float:
+    return float(seen["per_second"])
+
+
+def _economy(seen: dict[str, Any]) -> float:
+    """Requests answered in a second of the processor."""
+    return float(seen["statuses"].get("200", 0) / max(seen.get("processor", 0.0), 0.01))
 
 
 def _median(seen: Sequence[dict[str, Any]]) -> dict[str, Any]:

@@ -18,6 +18,8 @@ Watch = Callable[[int, float], None]  # told after each batch: examples in it, s
 
 LARGEST = 16_384  # weight of a batch: about 4,000 tokens of English, a tenth of a second on a small model
 LIMIT = 4_194_304  # weight that may wait
+BATCHES = 8  # that may wait however slow the model seems
+TIMELY = 0.5  # of a request's time may be spent with what waits before it: others come in between
 PATIENCE = 0.002  # seconds
 OVERHEAD = 64  # what an example weighs beside its characters
 
@@ -101,7 +103,7 @@ class Batcher:
             raise Closed("this model takes no more requests")
         if not examples:
             return []
-        request = self._accept(examples)
+        request = self._accept(examples, timeout)
         try:
             async with asyncio.timeout(timeout):
                 await request.done
@@ -117,12 +119,12 @@ class Batcher:
         if self._worker is not None:
             await asyncio.wait([self._worker])
 
-    def _accept(self, examples: Sequence[Any]) -> _Request:
+    def _accept(self, examples: Sequence[Any], timeout: float | None) -> _Request:
         weights = [self.weigh(example) for example in examples]
-        weight = sum(weights)
+        weight, room = sum(weights), self._room(timeout)
         # A request that is larger than the whole queue is still answered where nobody else waits.
-        if self._queue and self.waiting + weight > self.limit:
-            raise QueueFull(self._seconds_until_room(weight))
+        if self._queue and self.waiting + weight > room:
+            raise QueueFull(self._seconds_until(room - weight))
         request = _Request(examples, weights, asyncio.get_running_loop().create_future())
         request.outcomes = [None] * len(examples)
         self.waiting += weight
@@ -204,9 +206,16 @@ class Batcher:
         middle = len(batch) // 2
         return [*await self._outcomes(batch[:middle]), *await self._outcomes(batch[middle:])]
 
-    def _seconds_until_room(self, weight: int) -> int:
-        too_much = max(0, self.waiting + weight - self.limit)
-        return max(1, math.ceil(too_much / self._speed)) if self._speed else 1
+    def _room(self, timeout: float | None) -> float:
+        """What may wait: no more than can be answered in time, where it is known how fast that goes."""
+        if timeout is None or not self._speed:
+            return self.limit
+        # lonely examples make a model look slower than it is in batches: some of those may always wait
+        return min(self.limit, max(BATCHES * self.largest, TIMELY * timeout * self._speed))
+
+    def _seconds_until(self, waiting: float) -> int:
+        """Whole seconds after which no more than this should be waiting."""
+        return max(1, math.ceil((self.waiting - max(0.0, waiting)) / self._speed)) if self._speed else 1
 
 
 class ModelThread:

@@ -16,8 +16,8 @@ export const chat = {
   go: "chat.send",
   fields: [{ name: "text", kind: "line" }],
   examples: {
-    en: [{ text: "Hello, how are you today?" }, { text: "What do you like to do at the weekend?" }],
-    zh: [{ text: "你好，今天怎么样？" }, { text: "你喜欢看什么电影？" }],
+    en: [{ text: "Hello!" }, { text: "Who are you?" }, { text: "What can you do?" }],
+    zh: [{ text: "你好！" }, { text: "你是谁？" }, { text: "你会做什么？" }],
   },
   getOne: ["unmask chat train dialogues.jsonl -o chat", "unmask serve chat"],
   panel,

@@ -16,7 +16,7 @@ export const classify = {
   ],
   examples: {
     en: [
-      { text: "I would watch it again tomorrow." },
+      { text: "A warm, funny film with wonderful actors." },
       { text: "Two hours of my life that nobody gives back." },
       { text: "The room was clean, but the street was loud all night." },
     ],

@@ -26,6 +26,7 @@ function draw({ answer, candidates }) {
   const rows = candidates.map((candidate) => ({
     name: candidate.question,
     value: candidate.score,
+    note: candidate.score.toFixed(2),
     press: () => show(candidate.answer),
   }));
   return [reply, make("h3", {}, say("faq.closest")), bars(rows, say("faq.closest"))];

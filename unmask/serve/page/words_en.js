@@ -55,7 +55,7 @@ export const english = {
   "faq.name": "FAQ",
   "faq.about": "Ask in your own words; the frequent question that means the same answers.",
   "faq.question": "Question",
-  "faq.none": "None of the known questions is close enough to answer this. The closest are:",
+  "faq.none": "None of the known questions is close enough. Press one of the closest, or ask differently.",
   "faq.closest": "Closest questions",
 
   "chat.name": "Chat",

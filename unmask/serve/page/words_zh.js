@@ -55,7 +55,7 @@ export const chinese = {
   "faq.name": "常见问题",
   "faq.about": "用自己的话提问，由意思相同的常见问题来回答。",
   "faq.question": "问题",
-  "faq.none": "没有足够接近的已知问题。最接近的是：",
+  "faq.none": "没有足够接近的已知问题。请点一个最接近的，或换个问法。",
   "faq.closest": "最接近的问题",
 
   "chat.name": "对话",
