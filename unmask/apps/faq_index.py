@@ -1,8 +1,8 @@
 """The index of an FAQ: entries in, how well each fits a question out, by words and by vectors together.
 
 Every way to ask for an entry stands in the index, and an entry fits as well as the best of them. The cosine of vectors
-and the share of words (BM25) are added with a weight. On the public sets that beats the fusion of ranks, and the sum
-says how sure it is, which a rank does not (benchmarks/records/2026-11-16_faq).
+and the share of words (BM25) are added with a weight: unlike a fusion of ranks the sum says how sure it is, and poor
+words do not drown good vectors (benchmarks/records/2026-11-16_faq).
 """
 
 from collections.abc import Callable, Sequence

@@ -18,7 +18,7 @@ from unmask.decode.words import Floats
 
 Flags = NDArray[np.bool_]
 
-ANSWERED_WRONGLY = 0.1  # of questions without an answer, where a threshold rests on them alone
+ANSWERED_WRONGLY = 0.25  # of questions without an answer, where a threshold rests on them alone
 FEWEST = 20  # questions with an answer that a threshold may rest on
 MOST = 500  # questions that an FAQ is asked of itself
 EVEN = 0.5  # the threshold of an FAQ that has nothing to learn one from
@@ -99,7 +99,7 @@ def auroc(answerable: Floats, unanswerable: Floats) -> float | None:
 def choose_threshold(judged: Judged) -> float:
     """Where right answers given and wrong ones withheld are most, both kinds of questions counting alike.
 
-    With few questions that have an answer it rests on those that have none: one in ten of them is answered.
+    With few questions that have an answer it rests on those that have none: one in four of them is answered.
 
     >>> scores, right = np.array([[0.9, 0.2], [0.8, 0.3]] * 10), np.array([[1, 0], [1, 0]] * 10, dtype=bool)
     >>> round(choose_threshold(judge(scores, right)), 3)

@@ -60,7 +60,11 @@ def _open_app(folder: Path, kind: str, device: str) -> App:
         from unmask.apps.chat import open_chat
 
         return open_chat(folder, device=device)
-    wanted = "documents, faq or chat"
+    if kind == "search":
+        from unmask.apps.search import open_search
+
+        return open_search(folder, device=device)
+    wanted = "documents, faq, chat or search"
     raise InputError(f"{folder}, a folder of the application {kind!r}", wanted=wanted, do="update unmask")
 
 

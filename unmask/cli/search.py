@@ -78,7 +78,7 @@ def similar(
     index = _index(source, column, model, whiten, device, console)
     found = index.similar(threshold, most=most)
     fields = {**found.to_dict(), "texts": len(index.texts), "threshold": threshold}
-    lines = [f"{found.count:,} pairs of {len(index.texts):,} texts have a cosine of at least {threshold:g}"]
+    lines = [f"{found.count:,} with a cosine of at least {threshold:g}, among the pairs of {len(index.texts):,} texts"]
     for first, second, score in found.pairs[:SHOWN_PAIRS]:
         lines += [f"{score:.3f}  {_short(first.text)}", f"       {_short(second.text)}"]
     if found.count > SHOWN_PAIRS:
