@@ -176,11 +176,13 @@ def test_a_damaged_index_is_refused(folder: Path, encoder: Path, tmp_path: Path,
 
 
 KILLING = """
-import json, os, random, signal, sys, time
+import json, os, signal, sys
+from itertools import count
 from pathlib import Path
 from unmask.apps.document_index import Source, indexed, open_index
 
-folder, place, chance = Path(sys.argv[1]), Path(sys.argv[2]), random.Random(0)
+folder, place = Path(sys.argv[1]), Path(sys.argv[2])
+TOUCHING = {"open", "os.rename", "os.mkdir", "os.rmdir", "os.remove", "os.scandir", "shutil.rmtree"}
 
 def update(number):
     for name in "abc":
@@ -188,35 +190,47 @@ def update(number):
     before = open_index(place)[0] if place.exists() else None
     indexed([Source.of(folder)], before=before)[0].save(place)
 
+def die_at(step):
+    left = [step]
+    def look(event, _):
+        left[0] -= event in TOUCHING
+        if left[0] == 0 and event in TOUCHING:
+            os.kill(os.getpid(), signal.SIGKILL)
+    sys.addaudithook(look)
+
 update(0)
-started = time.perf_counter()
 update(1)
-usual = time.perf_counter() - started
-for number in range(2, 42):
+for step in count(1):
+    number = step + 1
     child = os.fork()
     if not child:
+        die_at(step)
         update(number)
         os._exit(0)
-    time.sleep(chance.uniform(0, 1.2 * usual))
-    os.kill(child, signal.SIGKILL)
-    os.waitpid(child, 0)
+    _, status = os.waitpid(child, 0)
     index, fields = open_index(place)
     versions = sorted({passage.text.split()[1] for passage in index.passages})
-    print(json.dumps([number, versions, index.lexical.count, len(index.passages), fields["passages"]]))
+    counts = [index.lexical.count, len(index.passages), fields["passages"]]
+    print(json.dumps([os.WIFSIGNALED(status), number, versions, *counts]))
+    if not status:
+        break
 """
 
 
-def test_a_process_killed_during_updates_leaves_the_old_index_or_the_new(tmp_path: Path) -> None:
+@pytest.mark.slow
+def test_a_process_killed_at_any_step_of_an_update_leaves_the_old_index_or_the_new(tmp_path: Path) -> None:
     (tmp_path / "texts").mkdir()
     command = [sys.executable, "-c", KILLING, str(tmp_path / "texts"), str(tmp_path / "index")]
     one_thread = {**os.environ, "OPENBLAS_NUM_THREADS": "1"}  # a fork copies no other
     run = subprocess.run(command, capture_output=True, text=True, env=one_thread, check=True)
-    seen, last = set[bool](), 1
-    for line in run.stdout.splitlines():
-        number, versions, *counts = json.loads(line)
+    *killed, whole = map(json.loads, run.stdout.splitlines())
+    last = 1
+    for was_killed, number, versions, *counts in [*killed, whole]:
+        assert was_killed == (number != whole[1])
         assert len(versions) == 1, "passages of two updates in one index"
         assert len(set(counts)) == 1
-        assert last <= int(versions[0]) <= number
+        assert int(versions[0]) in (last, number), "neither the old index nor the new"
         last = int(versions[0])
-        seen.add(last == number)
-    assert seen == {True, False}, "some updates were finished and some were not"
+    assert last == whole[1], "the update that was not killed is there"
+    assert {int(versions[0]) == number for _, number, versions, *_ in killed} == {True, False}
+    assert len(killed) > 20
