@@ -9,7 +9,7 @@ unmask=${UNMASK:-.venv/bin/unmask} embedded=${EMBEDDED:-unmask/embedded} model=$
 "$unmask" finetune answer -m "$model" -o "$work" \
     --train squad1="$data/squad" --train cmrc2018="$data/cmrc2018" --most "${MOST:-20000}" \
     --dev squad1="$data/squad" --dev cmrc2018="$data/cmrc2018/trial.json" \
-    --length 384 --freeze "${FREEZE:-2}" --epochs "${EPOCHS:-3}" --lr "${LR:-1e-4}"
+    --length "${LENGTH:-384}" --freeze "${FREEZE:-2}" --epochs "${EPOCHS:-3}" --lr "${LR:-1e-4}"
 "$unmask" convert "$work" -o "$embedded/answers" --base "$model" --dtype float16 --checksums
 cat >> "$embedded/answers/README.md" <<'CARD'
 

@@ -7,7 +7,7 @@ unmask=${UNMASK:-.venv/bin/unmask} embedded=${EMBEDDED:-unmask/embedded} model=$
 
 "$unmask" finetune classify -m "$model" -o "$work" \
     --train sst2="$data/glue/SST-2" --train chnsenticorp="$data/chnsenticorp" --rename 0=negative,1=positive \
-    --length 256 --freeze "${FREEZE:-2}" --epochs "${EPOCHS:-3}" --lr "${LR:-1e-4}" --most "${MOST:-100000}"
+    --length "${LENGTH:-256}" --freeze "${FREEZE:-2}" --epochs "${EPOCHS:-3}" --lr "${LR:-1e-4}" --most "${MOST:-100000}"
 "$unmask" convert "$work" -o "$embedded/sentiment" --base "$model" --dtype float16 --checksums
 cat >> "$embedded/sentiment/README.md" <<'CARD'
 

@@ -11,7 +11,7 @@ mkdir -p "$work"
 [ -d "$work/store" ] || "$unmask" prepare "$data/pretrain_en" "$data/pretrain_zh" \
     -o "$work/store" --vocab "$work/vocab.txt" --drop-duplicates
 "$unmask" pretrain "$work/store" -o "$work/run" --size "${SIZE:-mini}" --budget "$budget" \
-    --length 128,512 --phases 90,10 --mask-unit word --words jieba --held-out 0.01
+    --length 128,512 --phases 80,20 --mask-unit word --words jieba --held-out 0.01
 "$unmask" convert "$work/run" -o "$embedded/default" --dtype float16 --checksums
 cat >> "$embedded/default/README.md" <<'CARD'
 
