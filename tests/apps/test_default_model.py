@@ -42,3 +42,21 @@ def test_its_card_says_how_good_it_is_in_both_languages() -> None:
     for language in ("english", "chinese"):
         assert scores[language]["mlm_loss"] < scores[language]["unigram_loss"] - 1
     assert 0 < scores["minimal pairs"]["all"] < 1
+
+
+@pytest.mark.parametrize(
+    ("text", "label"),
+    [
+        ("A lovely film with wonderful actors.", "positive"),
+        ("This was a waste of time and money.", "negative"),
+        ("房间很干净，服务也很好。", "positive"),
+        ("太差了，再也不会来了。", "negative"),
+    ],
+)
+def test_its_sentiment_knows_praise_from_blame_in_both_languages(text: str, label: str) -> None:
+    assert unmask.load("default:sentiment")(text).label == label
+
+
+def test_its_entities_are_people_and_places() -> None:
+    found = unmask.load("default:entities")("Angela Merkel met reporters in Berlin on Tuesday.").to_dict()["entities"]
+    assert [(one["type"], one["text"]) for one in found] == [("PER", "Angela Merkel"), ("LOC", "Berlin")]

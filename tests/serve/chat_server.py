@@ -11,7 +11,8 @@ from unmask.serve.figures import Figures
 from unmask.serve.models import Models
 from unmask.serve.server import Settings, serve
 
-models = Models({"chat": Path("chat")}, open=open_fake)
-models.open()
-settings = Settings(port=0, conversations=sys.argv[1])
-serve(models, settings, Figures(), listening=lambda found: print(json.dumps({"address": found}), file=sys.stderr))
+if __name__ == "__main__":
+    models = Models({"chat": Path("chat")}, open=open_fake)
+    models.open()
+    settings = Settings(port=0, conversations=sys.argv[1])
+    serve(models, settings, Figures(), listening=lambda found: print(json.dumps({"address": found}), file=sys.stderr))

@@ -48,7 +48,7 @@ class Pace:
         """Where a step lies in the schedule."""
         right = min(max(bisect_right(self.knots, (step, float("inf"))), 1), len(self.knots) - 1)
         (x0, y0), (x1, y1) = self.knots[right - 1], self.knots[right]
-        return y0 + (y1 - y0) * (step - x0) / max(1, x1 - x0)
+        return min(y1, y0 + (y1 - y0) * (step - x0) / max(1, x1 - x0))
 
     def share(self, step: int) -> float:
         """How much of the schedule is done after a number of steps, from 0 to 1."""
