@@ -1,12 +1,14 @@
 from pathlib import Path
 
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from unmask.training.pace import Pace
 
 
 @given(st.integers(2, 10_000), st.lists(st.tuples(st.floats(0.01, 0.99), st.integers(1, 5_000)), max_size=5))
+@example(13, [(0.125, 13), (0.125, 3)])
+@example(5, [(0.2, 5), (0.2, 3)])
 def test_however_often_it_is_made_anew_the_schedule_is_whole_and_never_goes_back(
     steps: int, changes: list[tuple[float, int]]
 ) -> None:
