@@ -97,10 +97,8 @@ def test_a_conversation_is_kept_and_goes_on_by_its_id(chat: Command, home: Path,
 
 
 def test_without_a_folder_the_chat_of_the_package_speaks_both_languages(chat: Command) -> None:
-    status, out, err = chat(said="Hello!\n你好\nWhat is the melting point of tungsten?\n钨的熔点是多少？\n".encode())
-    if status == 2:
-        assert "default" in err
-        pytest.skip(err)
+    status, out, _ = chat(said="Hello!\n你好\nWhat is the melting point of tungsten?\n钨的熔点是多少？\n".encode())
+    assert status == 0
     hello, chinese, unknown, unknown_chinese = out.splitlines()
     assert "unmask" in hello
     assert "unmask" in chinese

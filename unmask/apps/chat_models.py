@@ -20,7 +20,7 @@ from unmask.data.chance import generator
 from unmask.data.dialogues import Exchange
 from unmask.data.splitting import first_share
 from unmask.files import write_text
-from unmask.model.heads import BertWithHead, NextSentence, Pretraining
+from unmask.model.heads import BertWithHead, next_sentence_in
 from unmask.retrieve.nearest import Nearest
 from unmask.tasks.finetuning_run import FineTuningRun, Outcome, Request
 
@@ -95,9 +95,8 @@ def choices(chosen: Sequence[Exchange], tower: TextVectors, *, seed: int) -> lis
 def start_from_next_sentence(run: FineTuningRun) -> bool:
     """Lets a choice begin with what the model's next-sentence head says for a pair, if it has one."""
     opened = run.opened.model
-    head = opened.head if isinstance(opened, BertWithHead) else None
-    following = head.next if isinstance(head, Pretraining) else head
-    if not isinstance(following, NextSentence):
+    following = next_sentence_in(opened.head if isinstance(opened, BertWithHead) else None)
+    if following is None:
         return False
     own = run.model.head.classifier
     assert isinstance(own, torch.nn.Linear), "a choice is one number of the pooled [CLS]"

@@ -9,7 +9,7 @@ from torch import Tensor
 from unmask.data.ragged import Integers, Ragged
 from unmask.errors import InputError
 from unmask.model.bert import Bert
-from unmask.model.heads import BertWithHead, MaskedWords, NextSentence, Pretraining
+from unmask.model.heads import BertWithHead, MaskedWords, NextSentence, masked_words_in, next_sentence_in
 from unmask.runtime.engine import Floats
 
 LOGITS = 1 << 21  # at a time: 8 MB stay near the cores
@@ -80,29 +80,24 @@ class PairFollowing:
 
 
 def with_masked_words(model: Bert | BertWithHead) -> tuple[Bert, MaskedWords]:
-    """A model's encoder and its masked-word head, alone or as one of the two of pretraining."""
-    head = model.head if isinstance(model, BertWithHead) else None
-    words = head.words if isinstance(head, Pretraining) else head
-    if isinstance(model, BertWithHead) and isinstance(words, MaskedWords):
+    """A model's encoder and its masked-word head."""
+    words = masked_words_in(model.head) if isinstance(model, BertWithHead) else None
+    if isinstance(model, BertWithHead) and words is not None:
         return model.bert, words
-    raise InputError(
-        f"a model with {'no head' if head is None else f'the head {type(head).__name__}'}",
-        wanted="one that was pretrained to fill masks and kept its masked-word head",
-        do="name such a folder with -m",
-    )
+    raise _without(model, "one that was pretrained to fill masks and kept its masked-word head")
 
 
 def with_next_sentence(model: Bert | BertWithHead) -> tuple[Bert, NextSentence]:
-    """A model's encoder and its next-sentence head, alone or as one of the two of pretraining."""
-    head = model.head if isinstance(model, BertWithHead) else None
-    following = head.next if isinstance(head, Pretraining) else head
-    if isinstance(model, BertWithHead) and isinstance(following, NextSentence):
+    """A model's encoder and its next-sentence head."""
+    following = next_sentence_in(model.head) if isinstance(model, BertWithHead) else None
+    if isinstance(model, BertWithHead) and following is not None:
         return model.bert, following
-    raise InputError(
-        f"a model with {'no head' if head is None else f'the head {type(head).__name__}'}",
-        wanted="one that was pretrained on sentence pairs and kept its next-sentence head",
-        do="name such a folder with -m",
-    )
+    raise _without(model, "one that was pretrained on sentence pairs and kept its next-sentence head")
+
+
+def _without(model: Bert | BertWithHead, wanted: str) -> InputError:
+    head = f"the head {type(model.head).__name__}" if isinstance(model, BertWithHead) else "no head"
+    return InputError(f"a model with {head}", wanted=wanted, do="name such a folder with -m")
 
 
 def _at_targets(states: Tensor, words: Tensor, bias: Tensor, targets: Tensor) -> Tensor:

@@ -22,7 +22,7 @@ from unmask.model.bert import Encoded
 from unmask.model.card import write_card
 from unmask.model.checksums import write_checksums
 from unmask.model.folder import ModelFolder, count_parameters
-from unmask.model.heads import BertWithHead, MaskedWords, Pretraining
+from unmask.model.heads import BertWithHead, masked_words_in
 from unmask.model.outputs import outputs_of
 from unmask.model.whole_folder import whole_folder
 from unmask.runtime.engine import Engine
@@ -116,9 +116,8 @@ def _speaking(opened: ModelFolder) -> BertWithHead:
     model = opened.model
     if not isinstance(model, BertWithHead):
         return BertWithHead(model, _EveryToken(lambda encoded: encoded.hidden))
-    head = model.head
-    words = head.words if isinstance(head, Pretraining) else head
-    return BertWithHead(model.bert, _EveryToken(words)) if isinstance(words, MaskedWords) else model
+    words = masked_words_in(model.head)
+    return model if words is None else BertWithHead(model.bert, _EveryToken(words))
 
 
 def _texts(opened: ModelFolder, name: str) -> dict[str, str]:

@@ -16,7 +16,7 @@ import torch
 from torch import nn
 
 from unmask.model.bert import Bert
-from unmask.model.heads import BertWithHead, MaskedWords, Pretraining
+from unmask.model.heads import BertWithHead, masked_words_in
 from unmask.text.tokenizer import Tokenizer
 from unmask.text.vocabulary import SPECIAL_PIECES
 
@@ -85,8 +85,8 @@ def keep_pieces(model: Model, kept: Sequence[int]) -> Model:
     bert.embeddings.words = nn.Embedding.from_pretrained(words, freeze=False)
     bert.config = replace(bert.config, vocabulary_size=len(kept))
     head = smaller.head if isinstance(smaller, BertWithHead) else None
-    output = head.words if isinstance(head, Pretraining) else head
-    if isinstance(output, MaskedWords):
+    output = masked_words_in(head)
+    if output is not None:
         output.bias = nn.Parameter(output.bias.detach()[rows].clone())
     return smaller
 

@@ -18,7 +18,7 @@ from unmask.data.chance import generator
 from unmask.data.ragged import Integers, Ragged, pack
 from unmask.errors import InputError
 from unmask.model.folder import ModelFolder
-from unmask.model.heads import BertWithHead, MaskedWords, Pretraining
+from unmask.model.heads import BertWithHead, MaskedWords, masked_words_in
 from unmask.text.tokenizer import Tokenizer
 
 
@@ -70,9 +70,8 @@ class LayerAccuracy:
 
 def masked_words_of(opened: ModelFolder) -> MaskedWords:
     """The masked-word head of a model, which must have one."""
-    head = opened.model.head if isinstance(opened.model, BertWithHead) else None
-    words = head.words if isinstance(head, Pretraining) else head
-    if not isinstance(words, MaskedWords):
+    words = masked_words_in(opened.model.head if isinstance(opened.model, BertWithHead) else None)
+    if words is None:
         raise InputError(
             "a model without a masked-word head",
             wanted="a pretrained one",

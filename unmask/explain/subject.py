@@ -20,7 +20,7 @@ from unmask.errors import InputError
 from unmask.explain.reading import NO_WORD, Reading
 from unmask.explain.target import Score, Target
 from unmask.model.bert import Encoded
-from unmask.model.heads import BertWithHead, Embedding, MaskedWords, Pretraining
+from unmask.model.heads import BertWithHead, Embedding, masked_words_in
 from unmask.text.tokenizer import Tokenizer
 
 ERASED = ("mask", "remove")  # an erased word becomes [MASK], or is not there at all
@@ -116,8 +116,8 @@ class Subject:
     def _outputs(self, batch: "_Batch", vectors: Tensor | None = None) -> Tensor:
         """What the head says at the target's places."""  # (C, P, outputs)
         model, head = self.model, self.model.head
-        words = head.words if isinstance(head, Pretraining) else head
-        if isinstance(words, MaskedWords):  # the vocabulary product is made at the mask alone
+        words = masked_words_in(head)
+        if words is not None:  # the vocabulary product is made at the mask alone
             encoded = self._encoded(batch.ragged, vectors, rows=batch.tokens.ravel())
             outputs: Tensor = words(encoded, torch.from_numpy(batch.tokens.ravel()).to(encoded.rows.device))
             return outputs[:, : self.tokenizer.size].view(*batch.tokens.shape, -1)

@@ -15,7 +15,7 @@ from torch import Tensor, nn
 
 from unmask.errors import InputError
 from unmask.model.bert import Bert
-from unmask.model.heads import BertWithHead, MaskedWords, Pretraining
+from unmask.model.heads import BertWithHead, masked_words_in
 from unmask.text.tokenizer import Tokenizer
 from unmask.text.words import word_splitter
 
@@ -43,8 +43,8 @@ def grow(model: Model, tokenizer: Tokenizer, additions: Sequence[str]) -> tuple[
     bert.embeddings.words = nn.Embedding.from_pretrained(rows, freeze=False)
     bert.config = replace(bert.config, vocabulary_size=len(rows))
     head = grown.head if isinstance(grown, BertWithHead) else None
-    output = head.words if isinstance(head, Pretraining) else head
-    if isinstance(output, MaskedWords):
+    output = masked_words_in(head)
+    if output is not None:
         output.bias = nn.Parameter(_with_means(output.bias, former, tokenizer.size))
     return grown, larger_tokenizer(tokenizer, words)
 

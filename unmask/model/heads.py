@@ -71,6 +71,26 @@ class Pretraining(nn.Module):
         return self.words(encoded, positions), self.next(encoded)
 
 
+def masked_words_in(head: nn.Module | None) -> MaskedWords | None:
+    """The masked-word head, alone or as one of the two of pretraining; none if there is none.
+
+    >>> masked_words_in(None) is None, isinstance(masked_words_in(Pretraining(BertConfig.named("tiny"))), MaskedWords)
+    (True, True)
+    """
+    found = head.words if isinstance(head, Pretraining) else head
+    return found if isinstance(found, MaskedWords) else None
+
+
+def next_sentence_in(head: nn.Module | None) -> NextSentence | None:
+    """The next-sentence head, alone or as one of the two of pretraining; none if there is none.
+
+    >>> next_sentence_in(MaskedWords(BertConfig.named("tiny"))) is None
+    True
+    """
+    found = head.next if isinstance(head, Pretraining) else head
+    return found if isinstance(found, NextSentence) else None
+
+
 class ContextMatching(nn.Module):
     """Which context does a masked word come from? Its embedding is held against the pooled vector of every sequence."""
 

@@ -17,7 +17,7 @@ from unmask.errors import InputError
 from unmask.model.bert import Bert, Encoded, initialise
 from unmask.model.config import BertConfig
 from unmask.model.dropout import Chance
-from unmask.model.heads import BertWithHead, ContextMatching, MaskedWords, Pretraining, make_head
+from unmask.model.heads import BertWithHead, ContextMatching, MaskedWords, Pretraining, make_head, masked_words_in
 from unmask.model.masked_loss import masked_word_loss
 
 # objectives that read sentence pairs, and how the pairs are drawn
@@ -138,8 +138,8 @@ LOSSES: dict[str, Callable[[Learner, Encoded, PretrainingBatch], tuple[Tensor, T
 
 def words_head(head: nn.Module) -> MaskedWords:
     """The masked-word head, alone or inside the pretraining heads."""
-    found = head.words if isinstance(head, Pretraining) else head
-    assert isinstance(found, MaskedWords)
+    found = masked_words_in(head)
+    assert found is not None
     return found
 
 
