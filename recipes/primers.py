@@ -1,6 +1,6 @@
 """The Chinese primers (三字經, 千字文) as text to pretrain on, many times over: readers know them by heart.
 
-    python recipes/primers.py ../shared/data/pretrain_zh > primers.txt
+python recipes/primers.py ../shared/data/pretrain_zh > primers.txt
 """
 
 import json

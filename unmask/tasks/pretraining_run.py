@@ -48,6 +48,7 @@ from unmask.tasks.sizing import choose_size
 from unmask.tasks.starting import CONTINUED_LEARNING_RATE, FRESH, Start, find_start, in_words
 from unmask.training import checkpoint, curve
 from unmask.training.distributed import ALONE, Processes, whole
+from unmask.training.half_precision import refuse_missing
 from unmask.training.loop import Part
 from unmask.training.memory import free_bytes
 from unmask.training.run import CHECKPOINTS
@@ -360,6 +361,8 @@ def settings_of(request: Request) -> PretrainingSettings:
         raise InputError("--general without --from", wanted="a model that may forget", do="leave it out")
     if settings.precision not in PRECISIONS:
         raise InputError(f"precision {settings.precision!r}", wanted=" or ".join(PRECISIONS))
+    if request.device == "cpu":
+        refuse_missing(settings.precision)
     if len(settings.lengths) != len(settings.phases):
         raise InputError(
             f"{len(settings.lengths)} lengths and {len(settings.phases)} phases",
