@@ -33,5 +33,5 @@ def refuse_missing(precision: str) -> None:
         raise InputError(
             f"{precision} products end the process on this CPU",
             wanted="a precision that it computes in",
-            do="leave --precision out; a machine that only claims to have AMX needs ONEDNN_MAX_CPU_ISA=AVX512_CORE_FP16",
+            do="leave --precision out, or set ONEDNN_MAX_CPU_ISA=AVX512_CORE_FP16, which does without AMX",
         )
