@@ -23,7 +23,8 @@ from torch import Tensor
 from unmask.data.store import Store
 from unmask.errors import InputError
 from unmask.tasks.objectives import OBJECTIVES
-from unmask.tasks.pretraining import Batches, PretrainingSettings, number_of_parts
+from unmask.tasks.parts import number_of_parts
+from unmask.tasks.pretraining import Batches, PretrainingSettings
 from unmask.training.distributed import Processes, divided, joined, whole
 from unmask.training.journal import Journal
 

@@ -8,7 +8,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from statistics import median
 from tempfile import TemporaryDirectory
@@ -23,11 +23,12 @@ from unmask.data.store import Store
 from unmask.model.config import BertConfig
 from unmask.model.names import to_published
 from unmask.tasks.objectives import Learner
+from unmask.tasks.parts import tokens_that_fit, worth_taking
 from unmask.tasks.pretraining import Batches, PretrainingSettings, configure, new_learner
 from unmask.text.learning import learn_vocabulary
 from unmask.text.tokenizer import Tokenizer
 from unmask.training.loop import train
-from unmask.training.memory import EVERY, give_back
+from unmask.training.memory import EVERY, free_bytes, give_back
 from unmask.training.optim import make_optimiser
 
 PIECES = 30_522  # as the published vocabulary has: the head's work depends on it
@@ -87,11 +88,12 @@ def make_trial(size: str, dropout: float, text: Path | None, folder: Path) -> Tr
         prepare([source], store_folder, Tokenizer(pieces))
     store = Store.open(store_folder)
     tokenizer = store.tokenizer()
-    settings = PretrainingSettings(
-        size=size, dropout=dropout, lengths=(LENGTH,), batch_tokens=ROWS * LENGTH, part_tokens=ROWS * LENGTH
-    )
+    settings = PretrainingSettings(size=size, dropout=dropout, lengths=(LENGTH,), batch_tokens=ROWS * LENGTH)
+    config = configure(size, tokenizer, settings)
+    fitting = tokens_that_fit(config, worth_taking(config, free_bytes()), length=LENGTH)
+    settings = replace(settings, part_tokens=min(fitting, settings.batch_tokens))
     batches = Batches(store, np.arange(store.document_count), tokenizer, settings)
-    return Trial(tokenizer, batches, settings, new_learner(configure(size, tokenizer, settings), settings))
+    return Trial(tokenizer, batches, settings, new_learner(config, settings))
 
 
 def measure_pretraining(trial: Trial, *, rounds: int, against_transformers: bool) -> Speeds:

@@ -23,6 +23,7 @@ from unmask.files import write_text
 from unmask.model.config import BertConfig
 from unmask.model.local_start import look_at_neighbours
 from unmask.tasks.objectives import PAIRED, Learner, PretrainingBatch, counts, make_model, needs_pooler
+from unmask.tasks.parts import number_of_parts
 from unmask.text.tokenizer import Tokenizer
 from unmask.training.distributed import ALONE, Processes, wrap
 from unmask.training.loop import Part, Step, train
@@ -38,7 +39,6 @@ EVALUATIONS = 20  # how often during a run
 FEWEST_BETWEEN = 25  # steps between evaluations, so that they take a small share of a short run too
 LATELY = 0.1  # share of the time whose steps say how fast they are now
 SMALLEST_PLAN = 100  # steps below which a budget is refused
-LARGEST_PART = 1 << 15  # pieces at once beyond which products gain nothing
 FINE_TUNING_DROPOUT = 0.1  # what a model pretrained without dropout is saved with, as fine-tuning wants some
 
 
@@ -194,22 +194,6 @@ class Batches:
             unit=settings.mask_unit,
         )
         return assemble(examples, masked.ids, masked.positions, masked.targets)
-
-
-def number_of_parts(rows: int, length: int, part_tokens: int, world: int = 1) -> int:
-    """Into how many micro-batches a step is divided: as few as fit into memory, and equally many for every process.
-
-    >>> number_of_parts(32, 128, 4096), number_of_parts(32, 128, 4096, world=4), number_of_parts(30, 128, 1000, world=4)
-    (1, 4, 8)
-    """
-    if rows < world:
-        raise InputError(
-            f"{rows} sequences of {length} pieces a step for {world} processes",
-            wanted="at least one sequence for each",
-            do="give more --batch-tokens, or start fewer processes",
-        )
-    fitting = -(-rows // max(1, part_tokens // length))
-    return min(-(-fitting // world), rows // world) * world
 
 
 def drawn_as(objective: str) -> pairs.Objective:
@@ -465,20 +449,6 @@ def configure(size: str, tokenizer: Tokenizer, settings: PretrainingSettings) ->
         attention_dropout=settings.dropout or FINE_TUNING_DROPOUT,
         pooler=needs_pooler(settings.objective),
     )
-
-
-def tokens_that_fit(config: BertConfig, free_bytes: int, *, length: int) -> int:
-    """How many pieces' activations fit into half of the free memory, as a power of two of whole sequences.
-
-    A layer keeps its input, queries, keys and values, what attention gathered, both sums before and after their norms,
-    and the wide states of its feed-forward part; gradients and passing tensors take about as much again.
-
-    >>> tokens_that_fit(BertConfig.named("base"), 8 << 30, length=128)
-    4096
-    """
-    kept = config.layers * (8 * config.width + config.feed_forward) + config.heads * length
-    fitting = free_bytes // 2 // (2 * 4 * kept)
-    return max(length, min(LARGEST_PART, 1 << max(0, fitting.bit_length() - 1)))
 
 
 def begin(folder: Path, settings: PretrainingSettings) -> None:

@@ -24,6 +24,7 @@ from unmask.model.folder import save_model
 from unmask.model.heads import BertWithHead
 from unmask.tasks.corpus import Corpus, OnProgress, find_tokenizer, open_corpus
 from unmask.tasks.objectives import check_objective, words_head
+from unmask.tasks.parts import tokens_that_fit, worth_taking
 from unmask.tasks.pretraining import (
     PRECISIONS,
     PRESETS,
@@ -40,7 +41,6 @@ from unmask.tasks.pretraining import (
     preset_for,
     seconds_a_step,
     steps_in,
-    tokens_that_fit,
     unigram_loss,
 )
 from unmask.tasks.showing import Example, show
@@ -257,7 +257,8 @@ class PretrainingRun:
         if saved.exists():
             before = PretrainingSettings.from_json(saved.read_text(encoding="utf-8"))
             return replace(settings, part_tokens=before.part_tokens)
-        fitting = tokens_that_fit(self.config, free_bytes(), length=max(settings.lengths))
+        free = worth_taking(self.config, free_bytes()) if self.request.device == "cpu" else free_bytes()
+        fitting = tokens_that_fit(self.config, free, length=max(settings.lengths))
         return replace(settings, part_tokens=self.processes.agree(min(fitting, settings.batch_tokens)))
 
     def _paced(self, settings: PretrainingSettings) -> PretrainingSettings:

@@ -8,10 +8,10 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from unmask.model.config import BertConfig
+from unmask.tasks.parts import BYTES_A_WEIGHT
 
 CANDIDATES = ("tiny", "mini", "small", "medium", "base")  # each slower than the one before
 ENOUGH = 1.0  # pieces for each weight of its layers, from which on a size is taken to be worth its cost
-BYTES_A_WEIGHT = 16  # the weight, its gradient and the optimiser's two means, in float32
 
 
 @dataclass(frozen=True)
