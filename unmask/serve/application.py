@@ -30,7 +30,6 @@ if TYPE_CHECKING:
 Model = TypeVar("Model", bound="Bert | BertWithHead")
 
 ASKS = {"classify": "classify", "regress": "classify", "tag": "tag", "answer": "answer"}  # kind of task: ask
-CLASSIFY = "classify"
 BUILTIN_CHAT = EMBEDDED / "chat"
 FILLING = ("pretraining", "masked_words")  # heads that fill masks
 
@@ -79,9 +78,7 @@ def _asks(opened: "ServingFolder | ModelFolder", explained: "ServingFolder | Mod
     kind = predictor.task.kind
     if kind not in ASKS:
         raise InputError(f"{name}, a model for {kind!r}", wanted=f"one for {', '.join(ASKS)}, embed, or to fill masks")
-    if ASKS[kind] == CLASSIFY:
-        return {CLASSIFY: classifying(opened, explained, name)}
-    return {ASKS[kind]: predictor.many}
+    return {ASKS[kind]: classifying(opened, explained, name) if ASKS[kind] == "classify" else predictor.many}
 
 
 def _fill(filler: Any, examples: list[ToFill]) -> list[Any]:
