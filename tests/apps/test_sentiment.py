@@ -9,10 +9,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 from torch import nn
 
-from unmask.apps.classify import Classify
+from unmask.apps.classify import Classify, Judged
 from unmask.apps.predict import Predictor
 from unmask.apps.refusing import Refused
-from unmask.apps.sentiment import Felt, Sentiment, sides_of
+from unmask.apps.sentiment import Sentiment, sides_in_words, sides_of
 from unmask.data.ragged import Ragged
 from unmask.errors import InputError
 from unmask.model.about import About
@@ -87,6 +87,12 @@ def test_labels_of_anything_else_are_refused(labels: tuple[str, ...]) -> None:
         sides_of(labels)
 
 
+def test_only_labels_in_words_are_taken_for_feelings_unasked() -> None:
+    assert sides_in_words(("负面", "正面")) == {"负面": "negative", "正面": "positive"}
+    for labels in (("0", "1"), ("-1", "0", "1"), ("bad", "fair", "good")):
+        assert sides_in_words(labels) is None
+
+
 def test_below_the_threshold_nothing_is_said() -> None:
     feel = Sentiment(opened("negative", "positive"), abstain_below=0.6)
     told = feel("lamp").to_dict()
@@ -103,14 +109,14 @@ def test_who_is_less_sure_never_answers_first(limit: float) -> None:
 
 def test_confidence_is_calibrated_by_the_folders_temperature() -> None:
     cool = Sentiment(opened("negative", "positive", thresholds={"temperature": 3.0}))
-    assert cool("good").judged.confidence == pytest.approx(0.7311, abs=1e-4)  # sigmoid(3 / 3)
-    assert Sentiment(opened("negative", "positive"))("good").judged.confidence == pytest.approx(0.9526, abs=1e-4)
+    assert cool("good").confidence == pytest.approx(0.7311, abs=1e-4)  # sigmoid(3 / 3)
+    assert Sentiment(opened("negative", "positive"))("good").confidence == pytest.approx(0.9526, abs=1e-4)
 
 
 def test_a_bad_text_spares_the_others() -> None:
     nul, well = Sentiment(opened("negative", "positive")).many(["a\0b", "good"])
     assert isinstance(nul, Refused)
-    assert isinstance(well, Felt)
+    assert isinstance(well, Judged)
     with pytest.raises(InputError, match="NUL"):
         Sentiment(opened("negative", "positive"))("a\0b")
 
@@ -155,6 +161,18 @@ def test_the_words_that_carried_it_point_into_the_text(real: Path) -> None:
     strengths = [abs(word["score"]) for word in told["words"]]
     assert strengths == sorted(strengths, reverse=True)
     assert "words" not in Sentiment.open(real)(text).to_dict()
+
+
+def test_a_text_without_a_word_has_no_words_and_spares_the_others(real: Path) -> None:
+    nothing, marks, well = Sentiment.open(real).many(["", "?!", "good lamp"], words=True)
+    assert [len(one.to_dict()["words"]) for one in (nothing, marks, well)] == [0, 0, 2]
+
+
+def test_classes_of_any_name_show_their_words_too_in_either_text_of_a_pair(real: Path) -> None:
+    texts = ("Good lamp.", "bad 好 fine")
+    told = Classify.open(real)(*texts, words=True).to_dict()
+    assert {word["part"] for word in told["words"]} == {0, 1}
+    assert all(texts[word["part"]][word["start"] : word["end"]] == word["text"] for word in told["words"])
 
 
 def test_a_model_that_is_not_installed_is_named() -> None:

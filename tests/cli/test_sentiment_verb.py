@@ -49,6 +49,7 @@ def test_one_text_is_one_object_and_a_file_is_a_list(
     assert len(told("sentiment", "--input", str(tmp_path / "texts.csv"))["texts"]) == 2
     assert told("sentiment", "Bad.", "--abstain-below", "1")["abstained"]
     assert told("classify", "Bad.")["label"] in ("neg", "pos")
+    assert told("classify", "A good lamp.", "--words")["words"][0]["text"] in ("A", "good", "lamp")
 
 
 def test_in_words_each_text_has_a_line(

@@ -12,6 +12,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from starlette.testclient import TestClient
 
+from unmask.apps.classify import Classify
 from unmask.apps.fill import Filler
 from unmask.apps.predict import Predictor
 from unmask.model.folder import open_model
@@ -44,14 +45,18 @@ def test_fill_answers_as_the_application_does(client: TestClient, folders: dict[
     assert (found["text"], found["masks"][0]["start"], found["masks"][0]["end"]) == ("the [MASK] fox", 4, 10)
 
 
-FINE_TUNED = [("reviews", "/v1/classify"), ("stars", "/v1/classify"), ("names", "/v1/tag")]
+FINE_TUNED = [
+    ("reviews", Classify, "/v1/classify"),
+    ("stars", Predictor, "/v1/classify"),
+    ("names", Predictor, "/v1/tag"),
+]
 
 
-@pytest.mark.parametrize(("name", "path"), FINE_TUNED)
+@pytest.mark.parametrize(("name", "app", "path"), FINE_TUNED)
 def test_a_text_is_answered_as_on_the_command_line(
-    client: TestClient, folders: dict[str, Path], name: str, path: str
+    client: TestClient, folders: dict[str, Path], name: str, app: Any, path: str
 ) -> None:
-    expected = Predictor.open(folders[name])(TEXT).to_dict()
+    expected = app.open(folders[name])(TEXT).to_dict()
     assert json.loads(json.dumps(expected), parse_float=lambda number: round(float(number), 5)) == json.loads(
         client.post(path, json={"text": TEXT, "model": name}).text, parse_float=lambda number: round(float(number), 5)
     )
@@ -69,7 +74,8 @@ def test_a_question_is_answered_from_its_context(client: TestClient, folders: di
 
 def test_a_list_is_answered_in_its_order_with_the_fault_of_a_text_in_its_place(client: TestClient) -> None:
     answers = ask(client, "/v1/classify", text=["a dog", "a\0b", TEXT], model="reviews")["answers"]
-    assert [*map(list, answers)] == [["label", "probabilities"], ["error"], ["label", "probabilities"]]
+    assert ["label" in answer for answer in answers] == [True, False, True]
+    assert [*answers[1]] == ["error"]
     assert answers[0]["label"] == ask(client, "/v1/classify", text="a dog", model="reviews")["label"]
     assert "NUL" in answers[1]["error"]
 

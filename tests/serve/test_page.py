@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 from selenium.webdriver.common.keys import Keys
 
+from unmask.model.named import find_model
 from unmask.serve.models import Models
 
 from .browser import Visitor, chromium, listening, until
@@ -125,7 +126,7 @@ def test_the_skip_link_comes_first_and_leads_to_the_form(visitor: Visitor) -> No
 
 def test_whatever_can_be_used_has_a_name_for_those_who_do_not_see_it(visitor: Visitor) -> None:
     visitor.visit("fill", language="en")
-    used = {"button", "link", "textbox", "combobox", "tab", "spinbutton", "tabpanel", "log"}
+    used = {"button", "link", "textbox", "combobox", "tab", "spinbutton", "checkbox", "tabpanel", "log"}
     for tab in TABS:
         press_first_example(visitor, tab)
         nodes = visitor.tell("Accessibility.getFullAXTree")["nodes"]
@@ -212,6 +213,29 @@ def test_a_model_is_chosen_where_several_fit(visitor: Visitor) -> None:
     visitor.click("button.main")
     assert re.search(r"Value\s+-?\d", visitor.see(".headline").text)
     assert '"model":"stars"' in visitor.see(".calls code").text
+
+
+@pytest.mark.parametrize(("language", "neutral", "unsure"), [("en", "neutral", "not sure"), ("zh", "中性", "把握不足")])
+def test_a_feeling_is_named_doubted_and_traced_to_its_words(
+    browser: Any, language: str, neutral: str, unsure: str
+) -> None:
+    with listening(Models({"feeling": find_model("default:sentiment")})) as address:
+        visitor = Visitor(browser, address).visit("classify", language=language)
+        visitor.type("textarea[name=text]", "The door.")
+        visitor.click("button.main")
+        visitor.see(".verdict", lambda verdict: verdict.text == neutral)
+        visitor.type("textarea[name=text]", "A warm, funny 😀 film.")
+        visitor.click("input[name=words]")
+        visitor.click("button.main")
+        visitor.see(".verdict.good")
+        assert "film" in [word.text for word in visitor.all(".coloured span")]
+        visitor.click("form summary")
+        visitor.type("input[name=threshold]", "1")
+        visitor.click("button.main")
+        visitor.see(".headline", lambda headline: unsure in headline.text)
+        assert '"threshold":1,"words":true' in visitor.see(".calls code").text
+        assert "threshold=1, words=True" in visitor.see(".calls").text
+        assert visitor.complaints() == []
 
 
 def test_what_goes_wrong_is_said_in_words(visitor: Visitor) -> None:

@@ -39,11 +39,7 @@ def load(name: Path | str, *, device: str = "cpu") -> App:
         return _open_app(Path(name), app["app"], device)
     opened = open_any(name, device=device)
     make = APPS.get(opened.about.head)
-    if make is not None:
-        return make(opened)
-    if isinstance(opened, ServingFolder):
-        return Predictor.of_serving(opened, str(name))
-    return Predictor.of_model(opened, str(name))
+    return Predictor.of(opened, str(name)) if make is None else make(opened)
 
 
 def _open_app(folder: Path, kind: str, device: str) -> App:

@@ -83,10 +83,12 @@ class Predictor:
     @classmethod
     def open(cls, name: Path | str, *, device: str = "cpu", threads: int | None = None) -> "Predictor":
         """The predictor of a folder, with the fastest engine that it has."""
-        opened = open_any(name, device=device, threads=threads)
-        if isinstance(opened, ServingFolder):
-            return cls.of_serving(opened, str(name))
-        return cls.of_model(opened, str(name))
+        return cls.of(open_any(name, device=device, threads=threads), str(name))
+
+    @classmethod
+    def of(cls, opened: "ServingFolder | ModelFolder", name: str = "the model") -> "Predictor":
+        """The predictor of an opened folder of either kind."""
+        return cls.of_serving(opened, name) if isinstance(opened, ServingFolder) else cls.of_model(opened, name)
 
     @classmethod
     def of_model(cls, opened: "ModelFolder", name: str = "the model") -> "Predictor":

@@ -5,60 +5,28 @@ neither side reaches a probability (`NEUTRAL_BELOW`, measured in the record of s
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from unmask.apps.classify import Classify, Judged
-from unmask.apps.predict import Predictor, open_any
+from unmask.apps.predict import open_any
 from unmask.apps.reading import Report
 from unmask.apps.refusing import Refused
 from unmask.errors import InputError
-from unmask.runtime.folder import ServingFolder
 
 if TYPE_CHECKING:
     from unmask.model.folder import ModelFolder
+    from unmask.runtime.folder import ServingFolder
 
 MODEL = "default:sentiment"
 NEUTRAL_BELOW = 0.75  # of a model of two classes
-WORDS = 5  # that are shown, at most
 NAMES = {
     "positive": ("positive", "pos", "1", "正面", "积极", "正"),
     "negative": ("negative", "neg", "0", "负面", "消极", "负"),
     "neutral": ("neutral", "neu", "中性", "中立"),
 }
 SIGNED = {"1": "positive", "0": "neutral", "-1": "negative"}
-
-
-@dataclass(frozen=True)
-class Carrying:
-    """A word that speaks for the sentiment, or below zero against it."""
-
-    text: str
-    start: int
-    end: int
-    score: float
-
-    def to_dict(self) -> dict[str, Any]:
-        """The word as JSON has it."""
-        return {"text": self.text, "start": self.start, "end": self.end, "score": self.score}
-
-
-@dataclass(frozen=True)
-class Felt:
-    """The sentiment of a text, or that it is too close to call."""
-
-    judged: Judged  # by positive, negative and perhaps neutral
-    words: tuple[Carrying, ...] | None = None  # the strongest first; none if nobody asked
-
-    def to_dict(self) -> dict[str, Any]:
-        """The answer as JSON has it.
-
-        >>> Felt(Judged("positive", 0.9, {"negative": 0.1, "positive": 0.9})).to_dict()["label"]
-        'positive'
-        """
-        told = self.judged.to_dict()
-        return told if self.words is None else {**told, "words": [word.to_dict() for word in self.words]}
 
 
 class Sentiment:
@@ -72,12 +40,7 @@ class Sentiment:
         abstain_below: float = 0.0,
         neutral_below: float = NEUTRAL_BELOW,
     ) -> None:
-        if isinstance(opened, ServingFolder):
-            predictor = Predictor.of_serving(opened, name)
-        else:
-            predictor = Predictor.of_model(opened, name)
-        self.opened = opened
-        self.classify = Classify(predictor, abstain_below)
+        self.classify = Classify.of(opened, name, abstain_below=abstain_below)
         self.sides = sides_of(opened.about.labels)
         self.neutral_below = neutral_below
 
@@ -88,47 +51,34 @@ class Sentiment:
         """The sentiment of a model folder, a serving folder or a named model."""
         return cls(open_any(name, device=device, threads=threads), str(name), **limits)
 
-    def __call__(self, text: str, *, words: bool = False) -> Felt:
+    def __call__(self, text: str, *, words: bool = False) -> Judged:
         """The sentiment of one text; one that cannot be read is an error."""
-        found = self.many([text], words=words)[0]
-        if isinstance(found, Refused):
-            raise InputError(found.error.removeprefix("got "))
-        return found
+        return self._felt(self.classify(text, words=words))
 
     def many(
         self, texts: Sequence[Any], *, words: bool = False, report: Report = lambda *_: None
-    ) -> list[Felt | Refused]:
+    ) -> list[Judged | Refused]:
         """The sentiment of each text or example, or what is wrong with it."""
-        judged = self.classify.many(texts, report=report)
-        felt = [one if isinstance(one, Refused) else Felt(self._of_sides(one)) for one in judged]
-        if not words:
-            return felt
-        return [
-            one if isinstance(one, Refused) else self._with_words(one, text)
-            for one, text in zip(felt, texts, strict=True)
-        ]
+        judged = self.classify.many(texts, words=words, report=report)
+        return [one if isinstance(one, Refused) else self._felt(one) for one in judged]
 
-    def _of_sides(self, judged: Judged) -> Judged:
-        """The same by sides; weak on both of two is neutral, unless it is too weak to say anything."""
-        label = judged.label and self.sides[judged.label]
-        if label and len(self.sides) == 2 and judged.confidence < self.neutral_below:
-            label = "neutral"
+    def _felt(self, judged: Judged) -> Judged:
+        """The same by sides."""
         probabilities = {self.sides[name]: value for name, value in judged.probabilities.items()}
+        label = side_of(judged, self.sides, neutral_below=self.neutral_below)
         return replace(judged, label=label, probabilities=probabilities)
 
-    def _with_words(self, felt: Felt, text: Any) -> Felt:
-        from unmask.explain.explaining import explain
 
-        if isinstance(self.opened, ServingFolder):
-            raise InputError("a serving folder, which cannot explain", wanted="the model folder that it was made of")
-        example = self.classify.predictor.example(text)
-        told = explain(self.opened, example, orders=1)
-        found = [
-            Carrying(word.text, word.start, word.end, score)
-            for word, score in zip(told.words, told.scores, strict=True)
-            if any(character.isalnum() for character in word.text)
-        ]
-        return replace(felt, words=tuple(sorted(found, key=lambda word: -abs(word.score))[:WORDS]))
+def side_of(judged: Judged, sides: Mapping[str, str], *, neutral_below: float = NEUTRAL_BELOW) -> str | None:
+    """The side of a class; weak on both of two is neutral, unless it is too weak to say anything.
+
+    >>> side_of(Judged.of({"neg": 0.4, "pos": 0.6}), sides_of(("neg", "pos")))
+    'neutral'
+    """
+    if judged.label is None:
+        return None
+    weak = len(sides) == 2 and judged.confidence < neutral_below
+    return "neutral" if weak else sides[judged.label]
 
 
 def sides_of(labels: Sequence[str]) -> Mapping[str, str]:
@@ -147,3 +97,16 @@ def sides_of(labels: Sequence[str]) -> Mapping[str, str]:
             do="use unmask classify",
         )
     return sides
+
+
+def sides_in_words(labels: Sequence[str]) -> Mapping[str, str] | None:
+    """The same of labels that say so in words, else none: of numbers nobody knows what they stand for.
+
+    >>> sides_in_words(("neg", "pos")), sides_in_words(("0", "1")), sides_in_words(("news", "sports"))
+    ({'neg': 'negative', 'pos': 'positive'}, None, None)
+    """
+    try:
+        sides = sides_of(labels)
+    except InputError:
+        return None
+    return None if any(label in SIGNED for label in map(str.strip, labels)) else sides

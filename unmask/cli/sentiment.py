@@ -1,6 +1,7 @@
 """The verbs `classify` and `sentiment`: texts or a file in, a label for each out and how sure it is, or none."""
 
 from collections.abc import Callable, Sequence
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -19,6 +20,7 @@ Input = Annotated[
     Path | None, typer.Option("--input", help="A file of texts: csv, tsv, jsonl, or txt with one a line.")
 ]
 Columns = Annotated[str | None, typer.Option("--columns", help="Names that the file uses, such as text=review.")]
+Words = Annotated[bool, typer.Option("--words", help="Show the words that carried it.")]
 Abstain = Annotated[
     float, typer.Option("--abstain-below", min=0, max=1, help="Give no label where the confidence is lower.")
 ]
@@ -30,6 +32,7 @@ def classify(
     source: Input = None,
     model: Model = "default:sentiment",
     abstain_below: Abstain = 0.0,
+    words: Words = False,
     columns: Columns = None,
     device: Device = "cpu",
     *,
@@ -40,7 +43,7 @@ def classify(
 
     judge = Classify.open(model, abstain_below=abstain_below, device=device, threads=console.threads)
     examples = _examples(judge.predictor, texts, source, columns)
-    return _answer(examples, judge.many, console, source)
+    return _answer(examples, partial(judge.many, words=words), console, source)
 
 
 @verb
@@ -53,7 +56,7 @@ def sentiment(
         float,
         typer.Option("--neutral-below", min=0, max=1, help="Of a model of two classes: neutral where both are lower."),
     ] = 0.75,
-    words: Annotated[bool, typer.Option("--words", help="Show the words that carried it.")] = False,
+    words: Words = False,
     columns: Columns = None,
     device: Device = "cpu",
     *,
@@ -65,11 +68,7 @@ def sentiment(
     limits = {"abstain_below": abstain_below, "neutral_below": neutral_below}
     feel = Sentiment.open(model, device=device, threads=console.threads, **limits)
     examples = _examples(feel.classify.predictor, texts, source, columns)
-
-    def many(given: Sequence[Any], **report: Any) -> list[Any]:
-        return list(feel.many(given, words=words, **report))
-
-    return _answer(examples, many, console, source)
+    return _answer(examples, partial(feel.many, words=words), console, source)
 
 
 def _examples(predictor: "Predictor", texts: list[str] | None, source: Path | None, columns: str | None) -> list[Any]:

@@ -15,7 +15,7 @@ from unmask.errors import InputError
 from unmask.serve import replies
 from unmask.serve.asked import Asked, Text, Texts, answer_of, listed, question_of, told_of
 from unmask.serve.batcher import LARGEST
-from unmask.serve.questions import CANDIDATES, Question, ToAsk, ToExplain, ToFill
+from unmask.serve.questions import CANDIDATES, Question, ToAsk, ToClassify, ToExplain, ToFill
 
 MOST_MASKS = 64  # in a text: each takes as much memory as the vocabulary is long
 MOST_CANDIDATES = 100
@@ -77,13 +77,31 @@ class Classify(OfTexts):
         "one text": {"text": "I would see it again."},
         "several": {"text": ["I would see it again.", "一点也不好看。"]},
         "a pair": {"text": "Where is the key?", "pair": "Have you seen the key?"},
+        "only where it is sure, and why": {"text": "I would see it again.", "threshold": 0.8, "words": True},
     }
 
     pair: Text | Texts | None = Field(None, description="The second text of each pair, where the model reads pairs.")
+    threshold: float = Field(0.0, ge=0, le=1, description="Give no label where the confidence is lower.")
+    words: bool = Field(False, description="Whether to show the words that carried it; needs a model in torch.")
 
-    def example(self, number: int) -> TextExample:
+    @property
+    def lengthy(self) -> bool:
+        return self.words
+
+    def questions(self) -> list[Question]:
+        more = LARGEST if self.words else 0  # one at a time: words are an explanation
+        return [question_of(self.ask, self.example(number), more) for number in range(len(listed(self.text)))]
+
+    def example(self, number: int) -> ToClassify:
         pair = self.pair if isinstance(self.pair, str | None) else self.pair[number]
-        return TextExample(listed(self.text)[number], pair)
+        return ToClassify(listed(self.text)[number], pair, self.threshold, self.words)
+
+    @model_validator(mode="after")
+    def _short_enough_for_words(self) -> "Classify":
+        longest = max(map(len, [*listed(self.text), *listed(self.pair or "")]))
+        if self.words and longest > LONGEST_EXPLAINED:
+            raise ValueError(f"a text of {longest:,} characters; wanted at most {LONGEST_EXPLAINED:,} with words")
+        return self
 
     @model_validator(mode="after")
     def _as_many_pairs(self) -> "Classify":
@@ -186,9 +204,13 @@ class Explain(Asked):
         "ig", description="Integrated gradients, gradient x input, leave-one-out, Shapley values or attention rollout."
     )
 
+    @property
+    def lengthy(self) -> bool:
+        return True
+
     def questions(self) -> list[Question]:
         example = ToExplain(self.text, self.pair, self.target, self.method)
-        return [question_of(self.ask, example, LARGEST)]  # a batch of its own: others are answered in between
+        return [question_of(self.ask, example, LARGEST)]  # a batch of its own
 
     def told(self, model: str, outcomes: Sequence[Any]) -> dict[str, Any]:
         del model

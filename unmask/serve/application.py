@@ -3,10 +3,11 @@ embeddings, explain; documents, faq, chat) the function that answers a batch of 
 by onnxruntime, model folders by torch.
 """
 
+from copy import deepcopy
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from unmask.apps.app_folder import read_app
 from unmask.apps.fill import Filler
@@ -17,11 +18,16 @@ from unmask.errors import InputError
 from unmask.model.named import EMBEDDED, find_model
 from unmask.runtime.folder import ServingFolder
 from unmask.serve.app_folders import of_app, of_builtin_chat
+from unmask.serve.classifying import classifying
 from unmask.serve.questions import Application, Ask, ToExplain, ToFill
 from unmask.tasks.embedding import TextEmbedding
 
 if TYPE_CHECKING:
+    from unmask.model.bert import Bert
     from unmask.model.folder import ModelFolder
+    from unmask.model.heads import BertWithHead
+
+Model = TypeVar("Model", bound="Bert | BertWithHead")
 
 ASKS = {"classify": "classify", "regress": "classify", "tag": "tag", "answer": "answer"}  # kind of task: ask
 BUILTIN_CHAT = EMBEDDED / "chat"
@@ -42,12 +48,23 @@ def open_application(name: Path | str, *, threads: int | None = None) -> Applica
 def of_model(opened: "ServingFolder | ModelFolder", name: str = "the model") -> Application:
     """What a model answers; one that is open in torch explains its answers too."""
     if isinstance(opened, ServingFolder):
-        return Application(opened.engine.name, _asks(opened, name), opened.about.labels)
-    asks = _asks(opened, name) | {"explain": partial(_explain, opened)}
+        return Application(opened.engine.name, _asks(opened, opened, name), opened.about.labels)
+    twin = replace(opened, model=twin_of(opened.model))
+    asks = _asks(opened, twin, name) | {"explain": partial(_explain, twin)}
     return Application("torch", asks, opened.about.labels)
 
 
-def _asks(opened: "ServingFolder | ModelFolder", name: str) -> dict[str, Ask]:
+def twin_of(model: "Model") -> "Model":
+    """The same model once more with the same weights, not a copy of them.
+
+    An explanation puts other vectors in place of a model's embeddings for a while; whoever asks the model on another
+    thread meanwhile must not see them.
+    """
+    shared = [*model.parameters(), *model.buffers()]
+    return deepcopy(model, {id(weight): weight for weight in shared})
+
+
+def _asks(opened: "ServingFolder | ModelFolder", explained: "ServingFolder | ModelFolder", name: str) -> dict[str, Ask]:
     """An encoder without a task gives vectors, the mean of its tokens; where it can, it fills masks."""
     head = opened.about.head
     if head in FILLING:
@@ -55,16 +72,13 @@ def _asks(opened: "ServingFolder | ModelFolder", name: str) -> dict[str, Ask]:
         return fill if isinstance(opened, ServingFolder) else fill | {"embeddings": Embedding.of(opened, name).many}
     if head is None:
         return {"embeddings": Embedding.of(opened, name).many}
-    if isinstance(opened, ServingFolder):
-        predictor = Predictor.of_serving(opened, name)
-    else:
-        predictor = Predictor.of_model(opened, name)
+    predictor = Predictor.of(opened, name)
     if isinstance(predictor.task, TextEmbedding):
         return {"embeddings": Embedding.of(opened, name).many}
     kind = predictor.task.kind
     if kind not in ASKS:
         raise InputError(f"{name}, a model for {kind!r}", wanted=f"one for {', '.join(ASKS)}, embed, or to fill masks")
-    return {ASKS[kind]: predictor.many}
+    return {ASKS[kind]: classifying(opened, explained, name) if ASKS[kind] == "classify" else predictor.many}
 
 
 def _fill(filler: Any, examples: list[ToFill]) -> list[Any]:

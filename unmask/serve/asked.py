@@ -41,6 +41,11 @@ class Asked(BaseModel, ABC):
         """What the model must be able to do."""
         return self.ask
 
+    @property
+    def lengthy(self) -> bool:
+        """Whether it takes so long that others must not wait for it."""
+        return False
+
     @abstractmethod
     def questions(self) -> list[Question]:
         """What the model is to answer."""

@@ -40,9 +40,18 @@ class Client:
         """The likeliest words for each [MASK]."""
         return _answers(self._post("/v1/fill", text=text, top=top, model=model))
 
-    def classify(self, text: str | list[str], *, pair: str | list[str] | None = None, model: str | None = None) -> Any:
-        """The class, classes or value of texts, or of pairs of texts."""
-        return _answers(self._post("/v1/classify", text=text, pair=pair, model=model))
+    def classify(
+        self,
+        text: str | list[str],
+        *,
+        pair: str | list[str] | None = None,
+        threshold: float | None = None,
+        words: bool | None = None,
+        model: str | None = None,
+    ) -> Any:
+        """The class, classes or value of texts, or of pairs of texts; none below a threshold, and why on request."""
+        asked = {"text": text, "pair": pair, "threshold": threshold, "words": words, "model": model}
+        return _answers(self._post("/v1/classify", **asked))
 
     def tag(self, text: str | list[str], *, model: str | None = None) -> Any:
         """The entities of texts."""

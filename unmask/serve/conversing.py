@@ -64,7 +64,7 @@ class Talks:
             history = [turn.text for turn in await self.turns(body.conversation)]
             served = models.find(body.model, body.ask)  # after every other wait: it may be replaced at any
             request.scope["state"].update(model=served.name, count=1)
-            told = body.told(served.name, await served.batcher.submit([body.after(history)], timeout=timeout))
+            told = body.told(served.name, await served.submit([body.after(history)], timeout=timeout))
             return told | {"conversation": await asyncio.to_thread(self._keep, body, told["answer"])}
 
     async def turns(self, conversation: str | None) -> list[Turn]:

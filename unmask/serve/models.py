@@ -1,4 +1,6 @@
-"""The models that a server has, by name: folders in, each with its queue and thread out; a replaced folder is noticed.
+"""The models that a server has, by name: folders in, each with its queues out; a replaced folder is noticed.
+
+A model has a queue for answers, and one beside it for explanations, which take long: nobody else waits for them.
 
 A new model is opened beside the old one and takes its place in one moment; what the old one had accepted it still
 answers, and then it is let go. A folder that cannot be opened changes nothing.
@@ -16,7 +18,7 @@ from unmask.model.checksums import CHECKSUMS
 from unmask.model.named import EMBEDDED, NAMED, find_model, name_of
 from unmask.serve.application import BUILTIN_CHAT, open_application
 from unmask.serve.batcher import LIMIT, PATIENCE, Batcher, ModelThread
-from unmask.serve.questions import Application
+from unmask.serve.questions import Application, Question
 
 Identity = tuple[tuple[str, int, int, int], ...]  # of a folder's files: name, inode, size, time of change
 Open = Callable[[Path], Application]
@@ -39,8 +41,9 @@ class Served:
     folder: Path
     identity: Identity
     application: Application
-    thread: ModelThread
     batcher: Batcher
+    aside: Batcher  # for what takes long: the others are answered meanwhile
+    threads: tuple[ModelThread, ...]  # of either
     since: float = field(default_factory=time.time)  # when it was opened
 
     @property
@@ -48,10 +51,20 @@ class Served:
         """What can be asked of it."""
         return tuple(self.application.asks)
 
+    @property
+    def waiting(self) -> int:
+        """What waits for it, by weight."""
+        return self.batcher.waiting + self.aside.waiting
+
+    async def submit(self, questions: Sequence[Question], *, timeout: float, lengthy: bool = False) -> list[Any]:
+        """The outcome of each question."""
+        return await (self.aside if lengthy else self.batcher).submit(questions, timeout=timeout)
+
     async def close(self) -> None:
-        """Answers what was accepted, then lets the thread go."""
-        await self.batcher.drain()
-        self.thread.close()
+        """Answers what was accepted, then lets the threads go."""
+        await asyncio.gather(self.batcher.drain(), self.aside.drain())
+        for thread in self.threads:
+            thread.close()
 
 
 class Models:
@@ -132,13 +145,16 @@ class Models:
     def _opened(self, name: str, folder: Path) -> Served:
         identity = identity_of(folder)  # before opening: what changes meanwhile is seen at the next look
         application = self._open(folder)
-        thread = ModelThread(name, application)
+        threads = ModelThread(name, application), ModelThread(f"{name} aside", application)
 
         def watch(examples: int, seconds: float) -> None:
             self._batch_done(name, examples, seconds)
 
-        batcher = Batcher(thread, weigh=lambda question: question.weight, watch=watch, **self._options)
-        return Served(name, folder, identity, application, thread, batcher)
+        def queue(thread: ModelThread) -> Batcher:
+            return Batcher(thread, weigh=lambda question: question.weight, watch=watch, **self._options)
+
+        batcher, aside = map(queue, threads)
+        return Served(name, folder, identity, application, batcher, aside, threads)
 
     def _names(self) -> str:
         return ", ".join(self._served)

@@ -19,6 +19,16 @@ class ToFill:
 
 
 @dataclass(frozen=True)
+class ToClassify:
+    """A text or a pair, how sure an answer to it must be, and whether the words that carried it are wanted."""
+
+    text: str
+    pair: str | None = None
+    threshold: float = 0.0
+    words: bool = False
+
+
+@dataclass(frozen=True)
 class ToExplain:
     """A text or a pair whose answer is to be explained, or another target than the answer."""
 

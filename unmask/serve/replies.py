@@ -42,9 +42,23 @@ class Filled(BaseModel):
     masks: list[Mask]
 
 
+class CarryingWord(BaseModel):
+    text: str
+    start: int
+    end: int
+    score: float = Field(description="Above zero it speaks for the likeliest class, below zero against it.")
+    part: int = Field(description="0: it stands in the text; 1: in the second text of a pair.")
+
+
 class Classified(BaseModel):
-    label: str | None
+    label: str | None = Field(description="None where the confidence is below the threshold.")
+    confidence: float = Field(description="The probability of the likeliest class, calibrated on held-out examples.")
+    abstained: bool
     probabilities: dict[str, float]
+    sentiment: Literal["positive", "negative", "neutral"] | None = Field(
+        None, description="Where the labels are sides of a feeling; neutral also where neither of two sides is strong."
+    )
+    words: list[CarryingWord] | None = Field(None, description="The words that carried it, the strongest first.")
 
 
 class MultiLabelled(BaseModel):

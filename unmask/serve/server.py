@@ -62,7 +62,7 @@ class Settings:
 def make_app(models: Models, settings: Settings = Settings(), *, figures: Figures | None = None) -> FastAPI:  # noqa: B008
     """The application: every endpoint, behind its gate."""
     figures = figures or Figures()
-    figures.watch_queues(lambda: [(served.name, served.batcher.waiting) for served in models])
+    figures.watch_queues(lambda: [(served.name, served.waiting) for served in models])
     state = {"ready": False}
     talks = Talks(Conversations(settings.conversations, settings.keep))
 
@@ -171,7 +171,7 @@ def _add_asks(app: FastAPI, models: Models, talks: Talks, timeout: float) -> Non
         questions = body.questions()
         served = models.find(body.model, body.wanted)
         request.scope["state"].update(model=served.name, count=len(questions))
-        outcomes = await served.batcher.submit(questions, timeout=timeout)
+        outcomes = await served.submit(questions, timeout=timeout, lengthy=body.lengthy)
         return JSONResponse(body.told(served.name, outcomes))
 
     async def say(request: Request, body: Chat) -> Response:

@@ -3,7 +3,7 @@
 import { freshId, make } from "./elements.js";
 import { language, say } from "./language.js";
 
-// tab: { name, fields: [{ name, kind: "line" | "lines" | "number" | "choice", optional?, more?, choices?, … }], examples }
+// tab: { name, fields: [{ name, kind: "line" | "lines" | "number" | "choice" | "check", optional?, more?, choices?, … }], examples }
 // state: { values, model } is kept by the caller, so that a change of language loses nothing.
 export function formOf(tab, models, state, send) {
   const inputs = new Map(tab.fields.map((field) => [field.name, inputOf(tab, field, state)]));
@@ -30,19 +30,22 @@ export function formOf(tab, models, state, send) {
 
 function inputOf(tab, field, state) {
   const id = freshId(field.name);
-  const kept = () => { state.values[field.name] = input.value; };
+  const held = field.kind === "check" ? "checked" : "value";
+  const kept = () => { state.values[field.name] = input[held]; };
   const shared = { id, name: field.name, oninput: kept, onchange: kept };
   let input;
   if (field.kind === "lines") input = make("textarea", { ...shared, rows: field.rows ?? 4, dir: "auto" });
-  else if (field.kind === "number") input = make("input", { ...shared, type: "number", min: field.least, max: field.most });
+  else if (field.kind === "number") input = make("input", { ...shared, type: "number", min: field.least, max: field.most, step: field.step });
+  else if (field.kind === "check") input = make("input", { ...shared, type: "checkbox" });
   else if (field.kind === "choice") input = make("select", shared, field.choices.map((value) => option(value, say(`${tab.name}.${field.name}.${value}`))));
   else input = make("input", { ...shared, type: "text", dir: "auto", autocomplete: "off" });
   state.values[field.name] ??= field.value ?? "";
-  input.value = state.values[field.name];
+  input[held] = state.values[field.name];
   return input;
 }
 
 function labelled(tab, field, input, state) {
+  if (field.kind === "check") return make("div", { class: "check" }, input, make("label", { for: input.id }, say(`${tab.name}.${field.name}`)));
   const insert = field.insert
     ? make("button", { type: "button", class: "quiet", onclick: () => insertAt(input, field.insert, state) }, say(`${tab.name}.put`))
     : null;
@@ -78,7 +81,7 @@ function examplesOf(tab, inputs, state, send) {
   const examples = [...tab.examples[language()], ...tab.examples[other].slice(0, 1)];
   const press = (example) => () => {
     for (const [name, input] of inputs) {
-      if (input.tagName === "SELECT" || input.type === "number") continue;
+      if (input.tagName === "SELECT" || input.type === "number" || input.type === "checkbox") continue;
       input.value = state.values[name] = example[name] ?? "";
     }
     send();

@@ -1,6 +1,8 @@
-// The tab that classifies: the label in large letters, and a bar for each; a value where the model gives one.
+// The tab that classifies: the label in large letters, and a bar for each; a value where the model gives one; the words
+// that carried it where they were asked for.
 
-import { bars } from "./bars.js";
+import { bars, percent } from "./bars.js";
+import { coloured } from "./colours.js";
 import { make } from "./elements.js";
 import { say } from "./language.js";
 
@@ -12,7 +14,9 @@ export const classify = {
   path: "v1/classify",
   fields: [
     { name: "text", kind: "lines", rows: 4 },
+    { name: "words", kind: "check", value: false, optional: true },
     { name: "pair", kind: "lines", rows: 2, optional: true, more: true },
+    { name: "threshold", kind: "number", least: 0, most: 1, step: 0.01, optional: true, more: true },
   ],
   examples: {
     en: [
@@ -23,20 +27,49 @@ export const classify = {
     zh: [{ text: "服务很周到，下次还来。" }, { text: "等了一个小时，菜还是凉的。" }, { text: "房间干净，但是隔音不好。" }],
   },
   getOne: ["unmask finetune classify -m default --train reviews.csv -o reviews", "unmask serve reviews"],
-  body: ({ text, pair }) => ({ text, ...(pair.trim() ? { pair } : {}) }),
-  python: ({ text, pair, model }) => ({ name: "classify", given: [text], named: { pair, model } }),
+  body: ({ text, pair, threshold, words }) => ({
+    text,
+    ...(pair.trim() ? { pair } : {}),
+    ...(Number(threshold) ? { threshold: Number(threshold) } : {}),
+    ...(words ? { words } : {}),
+  }),
+  python: ({ text, pair, threshold, words, model }) => ({ name: "classify", given: [text], named: { pair, threshold, words, model } }),
   draw,
 };
 
-function draw(answer) {
+function draw(answer, { text, pair }) {
   if ("value" in answer) return [make("p", { class: "headline" }, make("span", { class: "hint" }, say("classify.value")), ` ${answer.value.toFixed(3)}`)];
-  const labels = answer.labels ?? (answer.label === null ? [] : [answer.label]);
-  const unsure = say(answer.labels ? "classify.none" : "classify.unsure");
   const rows = Object.entries(answer.probabilities)
     .sort(([, one], [, other]) => other - one)
     .map(([name, value]) => ({ name, value, tone: TONES[name.toLowerCase()] }));
   return [
-    make("p", { class: "headline" }, labels.length ? labels.map((label) => make("span", { class: `verdict ${TONES[label.toLowerCase()] ?? ""}` }, label)) : unsure),
+    make("p", { class: "headline" }, verdicts(answer)),
+    ...remarks(answer, rows[0].name),
     bars(rows, say("classify.probabilities")),
+    ...carried(answer.words, text, pair, rows[0].name),
+  ];
+}
+
+// A feeling has its name in the page's language, any other label its own.
+function verdicts({ labels, label, sentiment }) {
+  if (sentiment) return make("span", { class: `verdict ${TONES[sentiment]}` }, say(`classify.${sentiment}`));
+  const said = labels ?? (label === null ? [] : [label]);
+  if (!said.length) return say(labels ? "classify.none" : "classify.unsure");
+  return said.map((each) => make("span", { class: `verdict ${TONES[each.toLowerCase()] ?? ""}` }, each));
+}
+
+function remarks({ confidence, abstained, sentiment, label, probabilities }, likeliest) {
+  if (abstained) return [make("p", { class: "hint" }, say("classify.below", { label: likeliest, share: percent(confidence) }))];
+  const weak = sentiment === "neutral" && Object.keys(probabilities).length === 2;  // of three, the model itself says neutral
+  return weak ? [make("p", { class: "hint" }, say("classify.weak", { label, share: percent(confidence) }))] : [];
+}
+
+function carried(words, text, pair, label) {
+  if (!words) return [];
+  const most = Math.max(...words.map((word) => Math.abs(word.score)));
+  const texts = pair === undefined ? [text] : [text, pair];
+  return [
+    make("h3", {}, say("classify.carried", { label })),
+    ...texts.map((each, part) => coloured(each, words.filter((word) => word.part === part), most, label)),
   ];
 }
