@@ -19,7 +19,9 @@ from unmask.text.tokenizer import Tokenizer
 from unmask.text.vocabulary import SPECIAL_PIECES
 
 LETTERS = "abcdefghijklmnopqrstuvwxyz"
-TOKENIZER = Tokenizer([*SPECIAL_PIECES, *LETTERS, *(f"##{letter}" for letter in LETTERS), "é", "天", "地", ".", ","])
+SIGNS = "90°カナ"
+PARTS = [*LETTERS, *SIGNS, *(f"##{letter}" for letter in LETTERS + SIGNS)]
+TOKENIZER = Tokenizer([*SPECIAL_PIECES, *PARTS, "é", "天", "地", ".", ","])
 CONTEXTS = st.text(alphabet="abcxyzÉé天地., \n\u00ad\ue000", max_size=60)
 
 
@@ -40,6 +42,25 @@ def test_windows_cover_every_token_in_order(context: str, question: str, longest
         assert places, "a window is a stretch of the context"
         covered.update(place + token for place in places for token in range(size))
     assert covered == set(range(len(pieces)))
+
+
+@given(st.text(alphabet="abcÉé天カナ90°., \n", max_size=60), st.integers(8, 30))
+def test_words_begin_and_end_where_no_letter_touches_another(context: str, longest: int) -> None:
+    inside = {
+        place
+        for place in range(1, len(context))
+        if all(letter in "abcÉé90" for letter in context[place - 1 : place + 1])
+    }
+    for row in rows_of(QuestionExample("b", context), longest):
+        starts, ends = row.offsets.T.tolist() if len(row.offsets) else ([], [])
+        assert row.begins.tolist() == [place not in inside for place in starts]
+        assert row.finishes.tolist() == [place not in inside for place in ends]
+
+
+def test_special_pieces_in_a_text_are_words() -> None:
+    [row] = rows_of(QuestionExample("b", "ab[MASK][SEP]c"))
+    assert row.begins.tolist() == [True, False, True, True, True]
+    assert row.finishes.tolist() == [False, True, True, True, True]
 
 
 @given(st.integers(1, 200), st.integers(8, 40), st.integers(1, 64), st.data())

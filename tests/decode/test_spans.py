@@ -1,4 +1,4 @@
-"""Answer spans: against every pair of tokens tried one by one."""
+"""Answer spans: against every pair of tokens tried one by one; whole words only."""
 
 import json
 import math
@@ -17,6 +17,7 @@ CONTEXT = "abcdefghijklmnopqrstuvwxyz"
 def question_windows(draw: st.DrawFn) -> list[Window]:
     """Overlapping windows of a context whose tokens are its letters, after [CLS] and a question of two tokens."""
     chance = np.random.default_rng(draw(st.integers(0, 2**32 - 1)))
+    breaks = draw(st.sets(st.integers(0, 26)) | st.just(set(range(27))))  # letters that a word begins with
     windows = []
     for _ in range(draw(st.integers(1, 3))):
         first, size = draw(st.integers(0, 20)), draw(st.integers(0, 6))
@@ -27,17 +28,21 @@ def question_windows(draw: st.DrawFn) -> list[Window]:
         offsets = np.zeros((tokens, 2), np.int64)
         offsets[3 : 3 + size] = np.stack([letters, letters + 1], 1)
         logits = chance.normal(size=(2, tokens)).astype(np.float32)
-        windows.append(Window(logits[0], logits[1], in_context, offsets))
+        begins, finishes = np.zeros((2, tokens), bool)
+        begins[3 : 3 + size] = [letter in breaks for letter in letters]
+        finishes[3 : 3 + size] = [letter + 1 in breaks for letter in letters]
+        windows.append(Window(logits[0], logits[1], in_context, offsets, begins, finishes))
     return windows
 
 
-def every_span(windows: list[Window], max_tokens: int) -> list[tuple[float, int, int]]:
+def every_span(windows: list[Window], max_tokens: int, whole: bool = True) -> list[tuple[float, int, int]]:
     best: dict[tuple[int, int], float] = {}
     for window in windows:
         inside = [token for token in range(len(window.starts)) if window.in_context[token]]
         for first in inside:
             for last in inside:
-                if first <= last < first + max_tokens:
+                words = window.begins[first] and window.finishes[last]
+                if first <= last < first + max_tokens and (words or not whole):
                     place = int(window.offsets[first][0]), int(window.offsets[last][1])
                     score = float(window.starts[first]) + float(window.ends[last])
                     best[place] = max(best.get(place, -math.inf), score)
@@ -50,7 +55,7 @@ def test_the_answer_is_the_best_of_all_spans_tried(
     windows: list[Window], top: int, max_tokens: int, threshold: float | None
 ) -> None:
     found = answered(CONTEXT, windows, threshold=threshold, top=top, max_tokens=max_tokens)
-    spans = every_span(windows, max_tokens)[:top]
+    spans = (every_span(windows, max_tokens) or every_span(windows, max_tokens, whole=False))[:top]
     assert [(span.start, span.end) for span in found.nbest] == [(start, end) for _, start, end in spans]
     if not spans:
         assert found.answer is None
@@ -70,10 +75,38 @@ def test_the_answer_is_the_best_of_all_spans_tried(
         assert (found.start, found.end, found.score) == (spans[0][1], spans[0][2], found.nbest[0].score)
 
 
-def window_of(starts: list[float], ends: list[float]) -> Window:
+@settings(deadline=None)
+@given(question_windows(), st.integers(1, 5))
+def test_whole_words_never_cost_an_answer_that_is_made_of_them(windows: list[Window], max_tokens: int) -> None:
+    of_pieces = every_span(windows, max_tokens, whole=False)
+    of_words = {(start, end) for _, start, end in every_span(windows, max_tokens)}
+    found = answered(CONTEXT, windows, max_tokens=max_tokens)
+    if of_pieces and of_pieces[0][1:] in of_words:
+        assert (found.start, found.end) == of_pieces[0][1:]
+
+
+def window_of(starts: list[float], ends: list[float], begins: list[bool] | None = None) -> Window:
+    """A window of letters; without `begins` each of them is a word."""
     tokens = len(starts)
     offsets = np.array([[0, 0], *([token, token + 1] for token in range(tokens - 1))])
-    return Window(np.array(starts), np.array(ends), np.arange(tokens) > 0, offsets)
+    in_context = np.arange(tokens) > 0
+    first = np.array([False, *begins]) if begins else in_context
+    last = np.array([False, *begins[1:], True]) if begins else in_context
+    return Window(np.array(starts), np.array(ends), in_context, offsets, first, last)
+
+
+def test_an_answer_is_made_of_whole_words() -> None:
+    starts, ends = [0, 1, 0, 9.0, 2], [0, 9.0, 0, 3, 1]  # the likeliest begins with the second piece of "bc"
+    assert answered("abcd", [window_of(starts, ends)]).answer == "c"
+    found = answered("abcd", [window_of(starts, ends, [True, True, False, True])])
+    assert found.answer == "a"
+    assert {span.answer for span in found.nbest} == {"a", "bc", "d", "abc", "bcd", "abcd"}
+
+
+def test_of_one_word_that_is_too_long_a_part_is_answered() -> None:
+    window = window_of([0, 1, 5, 0], [0, 1, 5, 0], [True, False, False])
+    assert answered("abc", [window], max_tokens=2).answer == "b"
+    assert answered("abc", [window], max_tokens=3).answer == "abc"
 
 
 def test_no_answer_takes_the_smallest_score_over_windows() -> None:

@@ -9,9 +9,10 @@ from reviews import ROWS, request
 from unmask.data.splitting import first_share
 from unmask.errors import InputError
 from unmask.model.folder import open_model
+from unmask.tasks.finetuning import FEATURE_RECIPE
 from unmask.tasks.glue import run_glue
 from unmask.tasks.learning_curve import learning_curve
-from unmask.tasks.searching import search
+from unmask.tasks.searching import choices_for, search
 
 
 def test_a_search_keeps_the_best_and_stops_in_time(encoder: Path, reviews: Path, tmp_path: Path) -> None:
@@ -22,6 +23,18 @@ def test_a_search_keeps_the_best_and_stops_in_time(encoder: Path, reviews: Path,
     assert len(again.trials) > 1
     assert again.best.score == max(trial.score for trial in again.trials)
     assert open_model(tmp_path / "found").about.scores["accuracy"] == again.best.score
+
+
+def test_a_search_over_frozen_features_tries_the_rates_of_a_head(encoder: Path, reviews: Path, tmp_path: Path) -> None:
+    frozen = request(encoder, reviews, tmp_path / "found", features="last", reader="linear")
+    [trial] = search(frozen, budget=0.0).trials
+    assert {"learning_rate": trial.learning_rate, "epochs": trial.epochs} == FEATURE_RECIPE
+    rates = sorted({rate for rate, _ in choices_for(frozen)})
+    assert (rates[0], rates[-1]) == (1e-4, 1e-2)
+    changes = {**frozen.changes, "features": ""}
+    assert max(rate for rate, _ in choices_for(replace(frozen, changes=changes))) == 5e-5
+    without = choices_for(replace(frozen, changes={**changes, "freeze": "all"}))
+    assert sorted({rate for rate, _ in without}) == rates
 
 
 def test_a_learning_curve_grows_by_adding_examples(encoder: Path, reviews: Path, tmp_path: Path) -> None:

@@ -51,13 +51,16 @@ def predict(
     if refused:
         console.note(f"{refused:,} of {len(answers):,} could not be answered; their lines say why")
     if submit is not None:
-        for path in _submit(predictor, examples, answers, submit):
+        for path in _submit(predictor, examples, answers, submit, source):
             console.note(f"written: {path}")
     told = [answer.to_dict() for answer in answers]
     return Answer({"answers": told}, "\n".join(json.dumps(answer, ensure_ascii=False) for answer in told))
 
 
-def _submit(predictor: Any, examples: Sequence[Any], answers: Sequence[Any], folder: Path) -> list[Path]:
+def _submit(
+    predictor: Any, examples: Sequence[Any], answers: Sequence[Any], folder: Path, source: Path | None
+) -> list[Path]:
+    from unmask.tasks.preset_files import part_of
     from unmask.tasks.submission import write_submission
 
     preset = predictor.asked.preset
@@ -66,6 +69,9 @@ def _submit(predictor: Any, examples: Sequence[Any], answers: Sequence[Any], fol
     told = [answer.to_dict() for answer in answers]
     if any("error" in answer for answer in told):
         raise InputError("examples that could not be answered", wanted="an answer for each", do="mend the file")
-    field = {"regress": "value", "answer": "answer"}.get(preset.task, "label")
+    field = {"regress": "value", "answer": "answer", "choose": "choice"}.get(preset.task, "label")
+    named = part_of(preset, source) if source is not None else None
+    part = named if named is not None and named in preset.submission else "test"
     without = [answer["no_answer_probability"] for answer in told] if predictor.asked.name == "squad2" else None
-    return write_submission(preset, examples, [answer[field] for answer in told], folder, no_answer=without)
+    said = [answer[field] for answer in told]
+    return write_submission(preset, examples, said, folder, part=part, no_answer=without)

@@ -90,19 +90,21 @@ def read_c3(path: Path, *, labelled: bool = True) -> Reading:
 
 
 def _c3_entries(path: Path) -> Iterator[tuple[str, str, str, Any]]:
-    """Each question with its place, its passage and its name."""
+    """Each question with its place, its passage and its name: its own, or that of its passage and a number."""
     whole = read_json(path)
     if not isinstance(whole, list):
         raise InputError(f"{path}: a {type(whole).__name__}", wanted="C3's list of passages")
     for number, passage in enumerate(whole):
         try:
-            lines, questions, name = passage
+            lines, questions, name = passage if len(passage) > 2 else (*passage, number)
             context = _whole("\n".join(lines))
             listed = list(questions)
         except (TypeError, ValueError):
             raise InputError(f"{path} [{number}]", wanted="[lines of the passage, questions, name]") from None
         for question_number, question in enumerate(listed):
-            yield f"{path} [{number}][1][{question_number}]", context, f"{name}-{question_number}", question
+            own = question.get("id") if isinstance(question, dict) else None
+            id = f"{name}-{question_number}" if own is None else str(own)
+            yield f"{path} [{number}][1][{question_number}]", context, id, question
 
 
 def _whole(text: str) -> str:

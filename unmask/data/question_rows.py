@@ -4,6 +4,8 @@ Questions with their contexts come in; rows go out that know which characters of
 in training between which tokens the answer lies. A context is encoded once, however many questions are asked of it.
 """
 
+import re
+import unicodedata
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache
@@ -15,18 +17,22 @@ from numpy.typing import NDArray
 from unmask.data.examples import GivenAnswer, QuestionExample
 from unmask.data.rows import Row, window_starts
 from unmask.errors import InputError
-from unmask.text.tokenizer import Tokenizer
+from unmask.text.tokenizer import WIDE, Tokenizer
 
 SHORTEST = 8  # pieces of a row; fewer leave no room for a question and a context
 AT_ONCE = 256  # contexts encoded together: enough for all cores, few enough that the library's own form stays small
+OF_WORDS = frozenset({"Lu", "Ll", "Lt", "Lm", "Lo", "Mn", "Mc", "Nd"})  # letters, their marks and figures
+UNSPACED = re.compile(f"[{WIDE}\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff]")  # also Thai, Lao, Burmese, Khmer
 NOWHERE = (0, 0)  # start and end of what is not in a window: its [CLS]
 
 
 class Pieces(NamedTuple):
-    """A context's pieces and the characters that each stands for."""
+    """A context's pieces, the characters that each stands for, and where its words begin and end."""
 
     ids: list[int]  # (n,)
     offsets: NDArray[np.int32]  # (n, 2)
+    begins: NDArray[np.bool_]  # (n,) the first piece of a word
+    finishes: NDArray[np.bool_]  # (n,) the last piece of a word
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -35,6 +41,8 @@ class WindowRow(Row):
 
     first: int  # the token that the window begins with
     offsets: NDArray[np.int32]  # (tokens of the window, 2) characters of the whole context; a view, not a copy
+    begins: NDArray[np.bool_]  # (tokens of the window,) a word begins here; a view as well
+    finishes: NDArray[np.bool_]  # (tokens of the window,) a word ends here
 
 
 def question_rows(
@@ -80,7 +88,28 @@ def encode_contexts(tokenizer: Tokenizer, contexts: dict[str, None]) -> dict[str
         some = texts[start : start + AT_ONCE]
         for text, encoding in zip(some, tokenizer.encode_batch(some), strict=True):
             offsets = np.array(encoding.offsets[1:-1], dtype=np.int32).reshape(-1, 2)
-            found[text] = Pieces(list(encoding.ids[1:-1]), offsets)
+            goes_on = going_on(text, offsets, np.array(encoding.word_ids[1:-1], dtype=np.int32))
+            found[text] = Pieces(list(encoding.ids[1:-1]), offsets, ~goes_on[:-1], ~goes_on[1:])
+    return found
+
+
+def going_on(text: str, offsets: NDArray[np.int32], words: NDArray[np.int32]) -> NDArray[np.bool_]:
+    """For each place before, between and after the pieces of a text, whether a word goes on there.
+
+    Words are those of WordPiece, divided further between a figure and a sign (`90` of `90°`), and at every character of
+    scripts that are written without blanks.
+
+    >>> going_on("unable", np.array([[0, 2], [2, 6]], np.int32), np.array([0, 0], np.int32)).tolist()
+    [False, True, False]
+    >>> going_on("90°", np.array([[0, 2], [2, 3]], np.int32), np.array([0, 0], np.int32)).tolist()
+    [False, False, False]
+    """
+    found = np.zeros(len(words) + 1, np.bool_)  # (n + 1,)
+    for piece in np.flatnonzero(words[1:] == words[:-1]) + 1:
+        around = text[offsets[piece - 1, 1] - 1] + text[offsets[piece, 0]]
+        found[piece] = all(unicodedata.category(letter) in OF_WORDS for letter in around) and not UNSPACED.search(
+            around
+        )
     return found
 
 
@@ -114,6 +143,8 @@ def _windows(
                 _target(span, start, len(ids) - len(head) - 1, len(head)) if known else None,
                 first=len(head),
                 offsets=context.offsets[start : start + room],
+                begins=context.begins[start : start + room],
+                finishes=context.finishes[start : start + room],
             )
         )
     return rows

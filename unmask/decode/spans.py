@@ -2,6 +2,7 @@
 
 In: for each window its logits and where its tokens stand in the context. Out: the answer by characters of the original
 context, with probabilities over the n-best spans of all windows and no answer together, as in SQuAD 2.0's reference.
+An answer is made of whole words: it begins with a word's first piece and ends with a word's last.
 """
 
 from collections.abc import Sequence
@@ -23,6 +24,8 @@ class Window:
     ends: Floats  # (S,) logits: the answer's last token is this
     in_context: NDArray[np.bool_]  # (S,)
     offsets: NDArray[np.integer]  # (S, 2) characters of the context; those of other tokens are never looked at
+    begins: NDArray[np.bool_]  # (S,) a word begins with this token
+    finishes: NDArray[np.bool_]  # (S,) a word ends with it
 
 
 @dataclass(frozen=True)
@@ -77,13 +80,16 @@ def answered(
     """The best span, or no answer where its margin is under the threshold; without one (SQuAD 1.1) always a span.
 
     >>> offsets = np.array([[0, 0], [0, 3], [4, 8]])
-    >>> window = Window(np.array([0, 4, 1.0]), np.array([0, 3, 0.0]), np.array([False, True, True]), offsets)
+    >>> context = np.array([False, True, True])
+    >>> window = Window(np.array([0, 4, 1.0]), np.array([0, 3, 0.0]), context, offsets, context, context)
     >>> answered("Ann sang", [window]).answer
     'Ann'
     >>> answered("Ann sang", [window], threshold=8.0).answer is None
     True
     """
-    spans = _merged([_best_in_window(window, top, max_tokens) for window in windows], top)
+    spans = _merged([_best_in_window(window, top, max_tokens, whole=True) for window in windows], top)
+    if not spans:  # one word that is longer than an answer may be: better a part of it than nothing
+        spans = _merged([_best_in_window(window, top, max_tokens, whole=False) for window in windows], top)
     nothing = min((float(window.starts[0]) + float(window.ends[0]) for window in windows), default=0.0)
     if not spans:
         return Answered(None, None, None, 1.0, 1.0, (), -np.inf)
@@ -98,18 +104,22 @@ def answered(
     return Answered(best.answer, best.start, best.end, best.score, no_answer, nbest, margin)
 
 
-def _best_in_window(window: Window, top: int, max_tokens: int) -> dict[tuple[int, int], float]:
-    """The best spans of a window and their logits: all pairs of start <= end < start + max_tokens are looked at."""
-    starts = np.where(window.in_context, window.starts, -np.inf).astype(np.float64)  # (S,)
-    ends = np.where(window.in_context, window.ends, -np.inf).astype(np.float64)
+def _best_in_window(window: Window, top: int, max_tokens: int, *, whole: bool) -> dict[tuple[int, int], float]:
+    """The best spans of a window and their logits: all pairs of start <= end < start + max_tokens are looked at.
+
+    They are made of `whole` words, or of any pieces.
+    """
+    first, last = (window.begins, window.finishes) if whole else (True, True)
+    starts = np.where(window.in_context & first, window.starts, -np.inf).astype(np.float64)  # (S,)
+    ends = np.where(window.in_context & last, window.ends, -np.inf).astype(np.float64)
     reach = np.pad(ends, (0, max_tokens - 1), constant_values=-np.inf)
     pairs = starts[:, None] + np.lib.stride_tricks.sliding_window_view(reach, max_tokens)  # (S, max_tokens)
     flat = pairs.ravel()
     count = min(top, flat.size)
     chosen = np.argpartition(-flat, count - 1)[:count]
-    first, more = np.divmod(chosen[flat[chosen] > -np.inf], max_tokens)
-    places = zip(window.offsets[first, 0].tolist(), window.offsets[first + more, 1].tolist(), strict=True)
-    return dict(zip(places, pairs[first, more].tolist(), strict=True))
+    token, more = np.divmod(chosen[flat[chosen] > -np.inf], max_tokens)
+    places = zip(window.offsets[token, 0].tolist(), window.offsets[token + more, 1].tolist(), strict=True)
+    return dict(zip(places, pairs[token, more].tolist(), strict=True))
 
 
 def _merged(windows: Sequence[dict[tuple[int, int], float]], top: int) -> dict[tuple[int, int], float]:

@@ -157,9 +157,11 @@ def window_of(row: Row, output: Floats, shift: int = 0) -> Window:
     """What the head said of a row, as decoding takes it; `shift` is added to the places in its context."""
     assert isinstance(row, WindowRow), "a row of a question"
     inside = slice(row.first, row.first + len(row.offsets))
-    in_context, offsets = np.zeros(len(output), bool), np.zeros((len(output), 2), np.int64)
-    in_context[inside], offsets[inside] = True, row.offsets + shift
-    return Window(output[:, 0], output[:, 1], in_context, offsets)
+    in_context, begins, finishes = np.zeros((3, len(output)), bool)
+    offsets = np.zeros((len(output), 2), np.int64)
+    in_context[inside], begins[inside], finishes[inside] = True, row.begins, row.finishes
+    offsets[inside] = row.offsets + shift
+    return Window(output[:, 0], output[:, 1], in_context, offsets, begins, finishes)
 
 
 def usual_metrics(examples: Sequence[QuestionExample]) -> str:

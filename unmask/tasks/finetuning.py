@@ -102,13 +102,16 @@ class ExampleBatches:
         epochs, rest = divmod(step, self.steps_an_epoch)
         return epochs * len(self.units) + rest * self.batch_size
 
-    def parts(self, step: int) -> list[Part]:
-        """The micro-batches of a step."""
+    def chosen(self, step: int) -> list[list[Row]]:
+        """The rows of a step, those of a unit together."""
         epoch, place = divmod(step, self.steps_an_epoch)
         order = generator(self.seed, epoch).permutation(len(self.units))
-        chosen = [self.units[i] for i in order[place * self.batch_size :][: self.batch_size]]
+        return [self.units[i] for i in order[place * self.batch_size :][: self.batch_size]]
+
+    def parts(self, step: int) -> list[Part]:
+        """The micro-batches of a step."""
         tokens = math.inf if self.task.whole_step else PART_TOKENS
-        return [self._part(number, rows) for number, rows in enumerate(divided(chosen, tokens))]
+        return [self._part(number, rows) for number, rows in enumerate(divided(self.chosen(step), tokens))]
 
     def _part(self, number: int, rows: list[Row]) -> Part:
         batch = make_batch(rows, self.task.per_token)

@@ -40,3 +40,4 @@ class Preset:
     published: Mapping[str, float] = field(default_factory=dict)  # part -> the official metric in percent
     source: str = ""  # where those figures are from
     submission: Mapping[str, str] = field(default_factory=dict)  # part -> the name of its answer file
+    submitted_labels: Mapping[str, str] = field(default_factory=dict)  # what answer files call labels, if another name

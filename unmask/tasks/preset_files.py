@@ -43,6 +43,17 @@ def official_name(path: Path) -> str:
     return name
 
 
+def part_of(preset: Preset, path: Path) -> str | None:
+    """The part that a file of this name is; none if its name is not an official one.
+
+    >>> from unmask.tasks.presets import PRESETS
+    >>> part_of(PRESETS["mnli"], Path("MNLI/test_mismatched.tsv")), part_of(PRESETS["mnli"], Path("mine.tsv"))
+    ('test_mismatched', None)
+    """
+    parts = ((part, pattern) for part, patterns in preset.files.items() for pattern in patterns)
+    return next((part for part, pattern in parts if fnmatchcase(official_name(path), pattern)), None)
+
+
 def read_files(preset: Preset, paths: Iterable[Path], *, labelled: bool = True, **further: Any) -> Reading:
     """The examples of all files of a part, one after the other; `further` is for the preset's reader."""
     readings = [preset.read(path, labelled=labelled, **further) for path in paths]

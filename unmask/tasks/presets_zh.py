@@ -2,7 +2,7 @@
 
 Recipes and the figures for Google's Chinese BERT-base are those of Chinese-BERT-wwm (Cui et al. 2019), CLUE (Xu et al.
 2020) and OCNLI (Hu et al. 2020). Files of CLUE (json) and those in common use (tab-separated, with or without a header)
-are both read.
+are both read; answer files are CLUE's, whose test sets of TNEWS and C3 have a version 1.1 and an older 1.0.
 """
 
 from dataclasses import replace
@@ -21,6 +21,8 @@ NEWS = (
     "news_story news_culture news_entertainment news_sports news_finance news_house news_car news_edu news_tech "
     "news_military news_travel news_world news_stock news_agriculture news_game"
 )
+# CLUE numbers its news from 100 to 116 and left out 105 and 111
+NEWS_CODES = dict(zip(NEWS.split(), (str(code) for code in range(100, 117) if code not in (105, 111)), strict=True))
 MATCHING = Layout(text=("text_a", "sentence1"), pair=("text_b", "sentence2"), columns=("text_a", "text_b", "label"))
 
 CHINESE: dict[str, Preset] = {
@@ -61,11 +63,12 @@ CHINESE: dict[str, Preset] = {
         recipe=Recipe((2e-5,), batch_size=16),
         published={"dev": 74.2, "test": 73.7},
         source=CLUE,
+        submission={"test": "afqmc_predict.json"},
     ),
     "tnews": Preset(
         "classify",
         "tnews",
-        {part: (f"{part}.json", f"{part}.tsv") for part in PARTS},
+        {**{part: (f"{part}.json", f"{part}.tsv") for part in PARTS}, "test1.0": ("test1.0.json",)},
         partial(
             read_table,
             layout=Layout(text=("sentence", "text"), label=("label_desc", "label"), columns=("text", "label")),
@@ -76,6 +79,8 @@ CHINESE: dict[str, Preset] = {
         recipe=Recipe((2e-5,), batch_size=16),
         published={"dev": 56.1, "test": 56.6},
         source=CLUE,
+        submission={"test": "tnews11_predict.json", "test1.0": "tnews10_predict.json"},
+        submitted_labels=NEWS_CODES,
     ),
     "ocnli": Preset(
         "classify",
@@ -93,6 +98,7 @@ CHINESE: dict[str, Preset] = {
         recipe=Recipe((2e-5,)),
         published={"dev": 74.5, "test": 72.2},
         source=OCNLI,
+        submission={"test": "ocnli_50k_predict.json"},
     ),
     "cmrc2018": Preset(
         "answer",
@@ -109,7 +115,7 @@ CHINESE: dict[str, Preset] = {
         recipe=Recipe((3e-5,), epochs=2, length=512),
         published={"dev": 84.5},
         source=WWM,
-        submission={"dev": "predictions.json", "trial": "predictions.json", "test": "predictions.json"},
+        submission={"dev": "predictions.json", "trial": "predictions.json", "test": "cmrc2018_predict.json"},
     ),
     "msra_ner": Preset(
         "tag",
@@ -125,12 +131,18 @@ CHINESE: dict[str, Preset] = {
     "c3": Preset(
         "choose",
         "c3",
-        {part: (f"c3-?-{part}.json", f"?-{part}.json") for part in PARTS},
+        {
+            "train": ("c3-?-train.json", "?-train.json"),
+            "dev": ("c3-?-dev.json", "?-dev.json"),
+            "test": ("test1.1.json", "c3-?-test.json", "?-test.json"),
+            "test1.0": ("test1.0.json",),
+        },
         read_c3,
         ("accuracy",),
         language="zh",
         recipe=Recipe((2e-5,), epochs=8, batch_size=24, length=512),
         published={"dev": 65.7, "test": 64.5},
         source=CLUE,
+        submission={"test": "c311_predict.json", "test1.0": "c310_predict.json"},
     ),
 }

@@ -1,7 +1,8 @@
 """The best of several settings under a time budget: a request in, the model with the best dev score out.
 
-The grid is the paper's (appendix A.3): learning rates and epochs. Every trial has a folder, so that a search goes on
-where it was interrupted; a trial that would not end within the budget is not begun.
+The grid is the paper's (appendix A.3): learning rates and epochs; where the encoder does not learn, those that fit a
+head alone. Every trial has a folder, so that a search goes on where it was interrupted; a trial that would not end
+within the budget is not begun.
 """
 
 import json
@@ -18,6 +19,8 @@ from unmask.tasks.finetuning_run import FineTuningRun, Outcome, Request
 
 EPOCHS = (3.0, 2.0, 4.0)
 LEARNING_RATES = (5e-5, 3e-5, 2e-5, 4e-5)
+HEAD_EPOCHS = (10.0, 5.0, 20.0)  # of features that are computed once
+HEAD_LEARNING_RATES = (1e-3, 3e-3, 3e-4, 1e-2, 1e-4)  # a fresh head learns nothing at the rates of an encoder
 
 
 @dataclass(frozen=True)
@@ -49,8 +52,7 @@ def search(request: Request, budget: float, note: Callable[[str], None] = lambda
     started = time.monotonic()
     trials: list[Trial] = []
     outcomes: list[Outcome] = []
-    preset = asked(request.task).preset
-    choices = grid(preset.recipe.learning_rates if preset else LEARNING_RATES)
+    choices = choices_for(request)
     for rate, epochs in choices:
         left = budget - (time.monotonic() - started)
         if trials and expected_seconds(trials, epochs) > left:
@@ -68,13 +70,28 @@ def search(request: Request, budget: float, note: Callable[[str], None] = lambda
     return found
 
 
-def grid(learning_rates: Sequence[float]) -> list[tuple[float, float]]:
+def choices_for(request: Request) -> list[tuple[float, float]]:
+    """The learning rates and epochs to try: by what learns, and by the preset's recipe where the encoder does.
+
+    >>> frozen = Request("sst2", "default", Path("SST-2"), Path("model"), changes={"features": "last"})
+    >>> choices_for(frozen)[0], len(choices_for(frozen))
+    ((0.001, 10.0), 15)
+    """
+    if request.changes.get("features"):
+        return grid(HEAD_LEARNING_RATES, HEAD_EPOCHS)
+    if request.changes.get("freeze") == "all":
+        return grid(HEAD_LEARNING_RATES, EPOCHS)
+    preset = asked(request.task).preset
+    return grid(preset.recipe.learning_rates if preset else LEARNING_RATES, EPOCHS)
+
+
+def grid(learning_rates: Sequence[float], epochs: Sequence[float]) -> list[tuple[float, float]]:
     """The choices, those first that teach most: every learning rate once, then other epochs.
 
-    >>> grid((5e-5, 3e-5))[:3]
+    >>> grid((5e-5, 3e-5), (3.0, 2.0))[:3]
     [(5e-05, 3.0), (3e-05, 3.0), (5e-05, 2.0)]
     """
-    return [(rate, epochs) for epochs in EPOCHS for rate in learning_rates]
+    return [(rate, number) for number in epochs for rate in learning_rates]
 
 
 def expected_seconds(trials: Sequence[Trial], epochs: float) -> float:
