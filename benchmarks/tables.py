@@ -124,7 +124,7 @@ ROWS = [
     *(
         Row(
             "2026-11-16_pretrain_speed",
-            {"README.md": f"pretraining, size {size}, one thread", "README.zh.md": f"预训练，{size} 尺寸，单线程"},
+            {"README.md": f"pretraining, size {size}", "README.zh.md": f"预训练，{size} 尺寸"},
             pretrained(size),
         )
         for size in ("tiny", "mini", "small", "base")
