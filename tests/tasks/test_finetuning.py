@@ -14,7 +14,7 @@ from unmask.model.folder import open_model
 from unmask.model.heads import BertWithHead
 from unmask.model.outputs import outputs_of
 from unmask.tasks.classification import Classification
-from unmask.tasks.finetuning import ExampleBatches, divided, units
+from unmask.tasks.finetuning import ExampleBatches, FineTuningSettings, divided, fitting_rate, units
 from unmask.tasks.finetuning_run import FineTuningRun
 from unmask.tasks.kinds import task_of
 from unmask.text.tokenizer import Tokenizer
@@ -117,3 +117,14 @@ def test_more_positions_than_learned_are_interpolated_and_trained(encoder: Path,
 def test_an_option_of_another_task_is_refused(encoder: Path, reviews: Path, tmp_path: Path) -> None:
     with pytest.raises(InputError, match="--crf with classify"):
         FineTuningRun(replace(request(encoder, reviews, tmp_path / "model"), options={"crf": True}))
+
+
+def test_a_narrow_model_takes_larger_steps_than_the_recipe_unless_told(
+    encoder: Path, reviews: Path, tmp_path: Path
+) -> None:
+    asked = request(encoder, reviews, tmp_path / "by-width")
+    told = FineTuningRun(asked)
+    assert told.settings.learning_rate == asked.changes["learning_rate"]
+    without = {name: value for name, value in asked.changes.items() if name != "learning_rate"}
+    run = FineTuningRun(replace(asked, changes=without))
+    assert run.settings.learning_rate == fitting_rate(FineTuningSettings.learning_rate, run.opened.config.width) > 5e-5

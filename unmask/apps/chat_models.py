@@ -39,7 +39,7 @@ class Learning:
     most: int = 20_000  # exchanges that the tower learns from
     most_read: int = 4_000  # exchanges that the cross-encoder learns from, each with several replies to read
     epochs: float = 1.0
-    learning_rate: float = 5e-5
+    learning_rate: float | None = None  # at its peak; what fits the model's width if none
     batch_size: int = 32  # exchanges a step of the tower; a quarter of it for the cross-encoder
     length: int = 96  # pieces of a context, the latest kept
     seed: int = 0
@@ -115,9 +115,9 @@ def _request(task: str, name: str, folder: Path, learning: Learning, model: str,
         folder=folder / name,
         changes={
             "epochs": learning.epochs,
-            "learning_rate": learning.learning_rate,
             "batch_size": batch_size,
             "seed": learning.seed,
+            **({} if learning.learning_rate is None else {"learning_rate": learning.learning_rate}),
             **learning.changes,
         },
         options={"longest": learning.length, "long_text": "tail"},

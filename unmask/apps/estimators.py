@@ -48,7 +48,7 @@ class _Estimator(BaseEstimator):  # type: ignore[misc]
         *,
         epochs: float = 3.0,
         batch_size: int = 32,
-        learning_rate: float = 5e-5,
+        learning_rate: float | None = None,  # at its peak; what fits the model's width if none
         dropout: float = 0.1,
         length: int | None = None,  # pieces that are read at once; as usual for the task if none
         validation: float = 0.0,  # share of the examples set aside to choose the best epoch and to calibrate
@@ -82,12 +82,12 @@ class _Estimator(BaseEstimator):  # type: ignore[misc]
         settings = FineTuningSettings(
             epochs=self.epochs,
             batch_size=self.batch_size,
-            learning_rate=self.learning_rate,
             dropout=self.dropout,
             seed=self.seed,
         )
         asked: dict[str, Any] = {
             "options": {**self._options(), **options},
+            "learning_rate": self.learning_rate,
             "validation": self.validation,
             "device": self.device,
         }
@@ -122,7 +122,7 @@ class _TextEstimator(_Estimator):
         *,
         epochs: float = 3.0,
         batch_size: int = 32,
-        learning_rate: float = 5e-5,
+        learning_rate: float | None = None,
         dropout: float = 0.1,
         length: int | None = None,
         long_text: str = "head",  # what is read of longer texts: head, tail, head+tail or windows

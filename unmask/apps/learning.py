@@ -19,7 +19,7 @@ from unmask.model.outputs import outputs_of
 from unmask.model.starting_point import with_fresh_head
 from unmask.tasks.classification import Classification
 from unmask.tasks.embedding import TextEmbedding
-from unmask.tasks.finetuning import FineTuning, FineTuningSettings
+from unmask.tasks.finetuning import FineTuning, FineTuningSettings, fitting_rate
 from unmask.tasks.kinds import task_of
 from unmask.tasks.task import Task
 from unmask.text.tokenizer import Tokenizer
@@ -54,11 +54,14 @@ def learn(
     model: Path | str,
     settings: FineTuningSettings,
     options: Mapping[str, Any],
+    learning_rate: float | None = None,
     validation: float = 0.0,
     device: str = "cpu",
 ) -> Learned:
     """Fine-tunes a model on examples; a share set aside as validation chooses the best epoch and calibrates answers."""
     opened = open_model(model, device=device)
+    rate = fitting_rate(settings.learning_rate, opened.config.width) if learning_rate is None else learning_rate
+    settings = replace(settings, learning_rate=rate)
     task = fitting(kind.learned_from(examples, **options), opened.config.positions, options)  # type: ignore[attr-defined]
     config, learner = with_fresh_head(
         opened,

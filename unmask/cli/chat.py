@@ -82,7 +82,7 @@ def train(
     ] = 4_000,
     epochs: Annotated[float, typer.Option("--epochs", min=0.01, help="How often every turn is seen.")] = 1.0,
     batch_size: Annotated[int, typer.Option("--batch-size", min=2, help="Turns a step, told from one another.")] = 32,
-    lr: Annotated[float, typer.Option("--lr", min=0.0, help="Peak learning rate.")] = 5e-5,
+    lr: Annotated[float | None, typer.Option("--lr", min=0.0, help="Peak learning rate; by the width if none.")] = None,
     length: Annotated[int, typer.Option("--length", min=8, help="Pieces of a conversation, the latest kept.")] = 96,
     device: Device = "cpu",
     *,

@@ -49,7 +49,10 @@ def finetune(
     ] = None,
     epochs: Annotated[float | None, typer.Option("--epochs", min=0.01, help="How often every example is seen.")] = None,
     batch_size: Annotated[int | None, typer.Option("--batch-size", min=1, help="Examples a step.")] = None,
-    lr: Annotated[float | None, typer.Option("--lr", min=0.0, help="Peak learning rate.")] = None,
+    lr: Annotated[
+        float | None,
+        typer.Option("--lr", min=0.0, help="Peak learning rate; by recipe and width if none."),
+    ] = None,
     warmup: Annotated[float | None, typer.Option("--warmup", help="Share of the steps until the peak.")] = None,
     dropout: Annotated[
         float | None, typer.Option("--dropout", min=0.0, max=0.9, help="Dropout while training.")

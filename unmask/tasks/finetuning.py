@@ -30,6 +30,8 @@ from unmask.training.run import Figures, Run
 from unmask.training.schedule import Schedule
 
 PART_TOKENS = 4096  # pieces that go through the model at once; more gains nothing on a CPU
+PUBLISHED_WIDTH = 768  # of the models that recipes are for
+NARROWER = 1.5  # the power of the width by which narrower models take larger steps
 FEATURE_RECIPE = {"epochs": 10.0, "learning_rate": 1e-3}  # a fresh head alone: large steps, and epochs cost little
 
 
@@ -67,6 +69,15 @@ class FineTuningSettings:
     def to_json(self) -> str:
         """The settings as a JSON object, a field a line."""
         return json.dumps(asdict(self), indent=2) + "\n"
+
+
+def fitting_rate(published: float, width: int) -> float:
+    """The learning rate of a recipe for a model of this width: narrower ones learn too slowly with BASE's.
+
+    >>> fitting_rate(5e-5, 1024), fitting_rate(5e-5, 768), fitting_rate(5e-5, 384), fitting_rate(5e-5, 256)
+    (5e-05, 5e-05, 0.00014, 0.00026)
+    """
+    return float(f"{published * max(1.0, PUBLISHED_WIDTH / width) ** NARROWER:.2g}")
 
 
 class TaskLearner(nn.Module):

@@ -24,7 +24,7 @@ from unmask.model.starting_point import with_fresh_head
 from unmask.tasks.asked import asked
 from unmask.tasks.bias import BiasReport, judge_of, probe_bias
 from unmask.tasks.classification import Classification
-from unmask.tasks.finetuning import FEATURE_RECIPE, FineTuning, FineTuningSettings, Standing
+from unmask.tasks.finetuning import FEATURE_RECIPE, FineTuning, FineTuningSettings, Standing, fitting_rate
 from unmask.tasks.report import REPORT, write_report
 from unmask.tasks.sources import (
     Part,
@@ -112,8 +112,7 @@ class FineTuningRun:
         self.training = [examples[i] for i in first_share(len(examples), request.share, request.changes.get("seed", 0))]
         self.opened = open_model(request.model)
         self.task = self._fitting(task)
-        recipe = FEATURE_RECIPE if request.changes.get("features") else {}
-        settings = FineTuningSettings(**{**self.asked.changes, **recipe, **request.changes})
+        settings = FineTuningSettings(**{**self.asked.changes, **self._recipe(), **request.changes})
         self.settings = replace(settings, task=request.task, model=self._model_hash(), data=self._data_hash())
         check_same_settings(request.folder, self.settings)
         self.config, self.model = with_fresh_head(
@@ -221,6 +220,13 @@ class FineTuningRun:
             wanted=f"at most {positions}",
             do=f"lower --length, or give --positions {task.longest}",
         )
+
+    def _recipe(self) -> Mapping[str, Any]:
+        """What this model wants of a recipe that was made for another."""
+        if self.request.changes.get("features"):
+            return FEATURE_RECIPE
+        published = self.asked.changes.get("learning_rate", FineTuningSettings.learning_rate)
+        return {"learning_rate": fitting_rate(published, self.opened.config.width)}
 
     def _model_hash(self) -> str:
         digest = hashlib.sha256()

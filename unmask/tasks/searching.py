@@ -14,7 +14,9 @@ from pathlib import Path
 from typing import Any
 
 from unmask.files import write_text
+from unmask.model.folder import open_model
 from unmask.tasks.asked import asked
+from unmask.tasks.finetuning import fitting_rate
 from unmask.tasks.finetuning_run import FineTuningRun, Outcome, Request
 
 EPOCHS = (3.0, 2.0, 4.0)
@@ -71,7 +73,7 @@ def search(request: Request, budget: float, note: Callable[[str], None] = lambda
 
 
 def choices_for(request: Request) -> list[tuple[float, float]]:
-    """The learning rates and epochs to try: by what learns, and by the preset's recipe where the encoder does.
+    """The learning rates and epochs to try: by what learns, by the preset's recipe and the model's width.
 
     >>> frozen = Request("sst2", "default", Path("SST-2"), Path("model"), changes={"features": "last"})
     >>> choices_for(frozen)[0], len(choices_for(frozen))
@@ -81,8 +83,9 @@ def choices_for(request: Request) -> list[tuple[float, float]]:
         return grid(HEAD_LEARNING_RATES, HEAD_EPOCHS)
     if request.changes.get("freeze") == "all":
         return grid(HEAD_LEARNING_RATES, EPOCHS)
-    preset = asked(request.task).preset
-    return grid(preset.recipe.learning_rates if preset else LEARNING_RATES, EPOCHS)
+    preset, width = asked(request.task).preset, open_model(request.model).config.width
+    published = preset.recipe.learning_rates if preset else LEARNING_RATES
+    return grid([fitting_rate(rate, width) for rate in published], EPOCHS)
 
 
 def grid(learning_rates: Sequence[float], epochs: Sequence[float]) -> list[tuple[float, float]]:
