@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from unmask.apps.builtin_chat import builtin_chat
 from unmask.apps.chat import Chat, ReplyScores, Utterance
-from unmask.apps.not_knowing import STRANGERS, WORDS, not_knowing
+from unmask.apps.not_knowing import AGAIN, STRANGERS, WORDS, not_knowing, saying_again, says_nothing
 from unmask.apps.refusing import Refused
 from unmask.apps.reply_scores import PoolNumbers, learn_weights
 from unmask.apps.response_base import Possible, ResponseBase
@@ -87,6 +87,15 @@ def test_not_knowing_has_other_words_each_time() -> None:
     assert sorted(history) == sorted(WORDS["en"])
 
 
+@pytest.mark.parametrize(("language", "said"), [("en", "And this?"), ("zh", "那这个呢？")])
+def test_saying_again_has_other_words_each_time_in_either_language(language: str, said: str) -> None:
+    history: list[str] = []
+    for _ in AGAIN[language]:
+        history.append(saying_again(said, history))
+    assert sorted(history) == sorted(AGAIN[language])
+    assert all(says_nothing(turn) for turn in history)
+
+
 def test_others_are_asked_where_the_dialogues_are_not_sure_and_the_better_one_speaks(base: ResponseBase) -> None:
     faq, documents = Knows("We open at nine.", 0.9), Knows("in 1987", 0.6)
     chat = Chat(base, None, 0.6, faq=faq, documents=documents)
@@ -102,7 +111,34 @@ def test_others_are_asked_where_the_dialogues_are_not_sure_and_the_better_one_sp
 
 def test_what_others_know_is_not_said_twice_either(base: ResponseBase) -> None:
     chat = Chat(base, None, 0.6, faq=Knows("We open at nine."))
-    assert chat.reply(["when do you open?", "we open at nine!"], "when do you open?").answer is None
+    reply = chat.reply(["when do you open?", "we open at nine!"], "when do you open?")
+    assert (reply.answer, reply.source, reply.again) == (None, None, "We open at nine.")
+    assert reply.to_dict()["again"] == "We open at nine."
+
+
+@pytest.mark.parametrize("asked", ["who lit the lamp?", "and the lamp, who lit that?"])
+def test_where_the_best_has_spoken_a_worse_source_is_silent(base: ResponseBase, asked: str) -> None:
+    chat = Chat(base, None, 0.6, faq=Knows("Dogs are welcome.", 0.1), documents=Knows("Anna Berg", 0.9))
+    assert chat("who lit the lamp?").answer == "Anna Berg"
+    reply = chat.reply(["who lit the lamp?", "Anna Berg"], asked)
+    assert (reply.answer, reply.again, reply.candidates) == (None, "Anna Berg", ())
+
+
+def test_a_better_source_speaks_though_a_worse_one_has_spoken_before(base: ResponseBase) -> None:
+    chat = Chat(base, None, 0.6, faq=Knows("Dogs are welcome.", 0.1), documents=Knows("Anna Berg", 0.9))
+    assert chat.reply(["may he come in?", "Dogs are welcome."], "who lit the lamp?").answer == "Anna Berg"
+
+
+def test_the_dialogues_may_have_another_reply_but_nobody_else_instead(base: ResponseBase) -> None:
+    more = Exchange(("do you like soup?",), "only in winter.")
+    chat = Chat(ResponseBase.of([*base.exchanges, more], base.vectors), None, 0.6, faq=Knows("Dogs are welcome.", 0.1))
+    history: list[str] = []
+    while (reply := chat.reply(history, "do you like soup?")).answer is not None:
+        assert reply.source == "dialogue"
+        history += ["do you like soup?", reply.answer]
+    assert {"yes, soup is good.", "only in winter."} <= {*history}
+    assert reply.again in history
+    assert chat.reply(history, "who feeds the cat?").answer == "Dogs are welcome."
 
 
 def test_a_turn_that_others_cannot_read_is_no_fault_of_the_chat(base: ResponseBase) -> None:

@@ -15,7 +15,7 @@ from unmask.apps.documents import open_documents
 from unmask.apps.faq import Faq, open_faq
 from unmask.apps.faq_entries import Entry
 from unmask.apps.faq_index import FaqIndex
-from unmask.apps.not_knowing import STRANGERS, says_nothing
+from unmask.apps.not_knowing import AGAIN, STRANGERS, says_nothing
 from unmask.apps.spaces import TextSpace
 from unmask.apps.talking import Talk
 from unmask.apps.turns import Said
@@ -123,6 +123,13 @@ def test_one_conversation_through_all_sources_never_repeats_itself(talk: Talk) -
     assert [one.reply.source for one in spoken[:4]] == ["dialogue", "faq", "documents", None]
     said = [one.words for one in spoken]
     assert all(words not in Said(said[:place]) for place, words in enumerate(said))
+
+
+@pytest.mark.parametrize("asked", ["Who lit the lamp?", "How much is a ticket?"])
+def test_what_was_asked_before_is_said_to_be_answered_by_nobody_else(talk: Talk, asked: str) -> None:
+    first, second = talk.say(asked), talk.say(asked)
+    assert (second.reply.answer, second.reply.again) == (None, first.words)
+    assert second.words in AGAIN["en"]
 
 
 def test_the_command_line_has_both_behind_it(

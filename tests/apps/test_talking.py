@@ -6,7 +6,7 @@ import pytest
 
 from unmask.apps.chat import Reply
 from unmask.apps.conversations import Conversations, UnknownConversation
-from unmask.apps.not_knowing import WORDS, says_nothing
+from unmask.apps.not_knowing import AGAIN, WORDS, says_nothing
 from unmask.apps.talking import Talk
 from unmask.errors import InputError
 
@@ -38,6 +38,19 @@ def test_what_is_not_known_is_said_in_other_words_each_time() -> None:
     said = [talk.say("why?") for _ in WORDS["en"]]
     assert all(one.reply.answer is None and says_nothing(one.words) for one in said)
     assert len({one.words for one in said}) == len(said)
+
+
+class SaidBefore:
+    """Has said everything already."""
+
+    def reply(self, history: list[str], said: str) -> Reply:
+        return Reply(None, 1.0, None, again=f"{said} {len(history)}")
+
+
+def test_what_was_said_already_is_said_to_be_so_in_the_language_of_the_question() -> None:
+    talk = Talk(SaidBefore(), Conversations(":memory:"))
+    assert talk.say("who?").words in AGAIN["en"]
+    assert talk.say("谁？").words in AGAIN["zh"]
 
 
 def test_a_new_conversation_knows_nothing_of_the_old_which_stays() -> None:

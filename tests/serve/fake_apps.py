@@ -35,13 +35,14 @@ def documents(examples: list[ToAsk]) -> list[Told]:
 
 
 def chat(examples: list[ToSay]) -> list[Told]:
-    """Counts what was said before; knows nothing to say to `nothing`."""
+    """Counts what was said before; knows nothing to say to `nothing`, and has said it to `again`."""
     return [
         Told(
-            answer=None if e.text == "nothing" else f"{len(e.history)} turns before “{e.text}”",
+            answer=None if e.text in ("nothing", "again") else f"{len(e.history)} turns before “{e.text}”",
             score=0.5,
-            source=None if e.text == "nothing" else "dialogue",
+            source=None if e.text in ("nothing", "again") else "dialogue",
             candidates=[],
+            **({"again": "so"} if e.text == "again" else {}),
         )
         for e in examples
     ]

@@ -238,6 +238,25 @@ def test_a_feeling_is_named_doubted_and_traced_to_its_words(
         assert visitor.complaints() == []
 
 
+@pytest.mark.parametrize(
+    ("language", "unknown", "said"),
+    [
+        ("en", "I do not know what to say to that.", "I have said so already."),
+        ("zh", "这个我不知道怎么回答。", "这个我刚才说过了。"),
+    ],
+)
+def test_a_chat_without_an_answer_says_whether_it_gave_one(
+    visitor: Visitor, language: str, unknown: str, said: str
+) -> None:
+    visitor.visit("chat", language=language)
+    visitor.type("input[name=text]", "nothing")
+    visitor.click("button.main")
+    visitor.see(".bubble.its:last-child p", lambda words: words.text == unknown)
+    visitor.type("input[name=text]", "again")
+    visitor.click("button.main")
+    visitor.see(".bubble.its:last-child p", lambda words: words.text == said)
+
+
 def test_what_goes_wrong_is_said_in_words(visitor: Visitor) -> None:
     visitor.visit("fill", language="en")
     visitor.click("button.main")

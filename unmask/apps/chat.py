@@ -2,7 +2,8 @@
 
 Replies are those of its dialogues, found by words and by vectors and weighed by a cross-encoder. A collection of
 frequent questions and an index of documents may stand behind it: what they answer is said where it fits better. Nothing
-that was said earlier in the conversation is said again, nor anything much like it.
+that was said earlier in the conversation is said again, nor anything much like it; where that was the answer, nobody
+else gives a worse one in its place.
 """
 
 from collections.abc import Sequence
@@ -61,9 +62,10 @@ class Reply:
     """What is said, if anything; the candidates are what could have been said, the best first."""
 
     answer: str | None
-    score: float  # of the answer, or of the best that was not good enough
+    score: float  # of the answer, or of the best that is not said
     source: str | None  # dialogue, faq or documents
     candidates: tuple[Candidate, ...] = ()
+    again: str | None = None  # what would be the answer, had it not been said in this conversation already
 
     def to_dict(self) -> dict[str, Any]:
         """The reply as JSON has it.
@@ -71,12 +73,13 @@ class Reply:
         >>> Reply(None, 0.0, None).to_dict()
         {'answer': None, 'score': 0.0, 'source': None, 'candidates': []}
         """
-        return {
+        told = {
             "answer": self.answer,
             "score": self.score,
             "source": self.source,
             "candidates": [candidate.to_dict() for candidate in self.candidates],
         }
+        return told if self.again is None else told | {"again": self.again}
 
 
 class Knowledge(Protocol):
@@ -126,11 +129,13 @@ class Chat:
         if fault is not None or not said.strip():
             raise InputError(fault.error if fault is not None else "an empty turn", wanted="something said")
         turns = [*(turn for turn in history if turn.strip() and not says_nothing(turn)), said]
-        candidates = self.candidates(turns)
+        before = Said(turns[:-1])
+        # what the dialogues said may be the answer once more to the same words; to others they have others
+        candidates = self.candidates(turns, but=turns[-1:] if said in before else turns)
         for source, knowledge in (("faq", self.faq), ("documents", self.documents)):
             if knowledge is not None and max((one.margin for one in candidates), default=0.0) < SURE:
-                candidates += _told(knowledge, source, said, turns)
-        return self._chosen(candidates)
+                candidates += _told(knowledge, source, said)
+        return self._chosen(candidates, before)
 
     def many(self, utterances: Sequence[Utterance]) -> list[Reply | Refused]:
         """A reply to each, or what is wrong with it."""
@@ -147,10 +152,11 @@ class Chat:
         assert self.scores is not None, "a chat that was trained"
         return PoolNumbers.of(pools, self.base.vectors, self.scores.cross).ranked(self.scores.weights)
 
-    def candidates(self, turns: Sequence[str]) -> list[Candidate]:
-        """The replies of the dialogues that may fit, not yet said in this conversation; the best first."""
-        before = Said(turns)
-        possible = [found for found in self.base.possible(turns, FOUND) if found.response not in before]
+    def candidates(self, turns: Sequence[str], *, but: Sequence[str] | None = None) -> list[Candidate]:
+        """The replies of the dialogues that may fit, the best first, but for those said: in this conversation, or in
+        the turns named."""
+        left_out = Said(turns if but is None else but)
+        possible = [found for found in self.base.possible(turns, FOUND) if found.response not in left_out]
         if not possible:
             return []
         fits = [None] * len(possible) if self.scores is None else self.scores(turns, possible).tolist()
@@ -163,11 +169,22 @@ class Chat:
         margin = _beyond(score, self.threshold)
         return Candidate(possible.response, score, "dialogue", fit, possible.known, margin)
 
-    def _chosen(self, candidates: Sequence[Candidate]) -> Reply:
-        shown = tuple(sorted(candidates, key=lambda candidate: -candidate.margin))
-        if shown and (shown[0].source != "dialogue" or shown[0].score >= self.threshold):
-            return Reply(shown[0].answer, shown[0].score, shown[0].source, shown[:SHOWN])
-        return Reply(None, shown[0].score if shown else 0.0, None, shown[:SHOWN])
+    def _chosen(self, candidates: Sequence[Candidate], before: Said) -> Reply:
+        """The best that is new; where the best of all was said before, only its own source may have another."""
+        ordered = sorted(candidates, key=lambda candidate: -candidate.margin)
+        best = ordered[0] if ordered else None
+        again = best if best is not None and best.answer in before and self._is_enough(best) else None
+        new = [one for one in ordered if one.answer not in before and (again is None or one.source == again.source)]
+        shown = tuple(new[:SHOWN])
+        if shown and self._is_enough(shown[0]):
+            return Reply(shown[0].answer, shown[0].score, shown[0].source, shown)
+        if again is not None:
+            return Reply(None, again.score, None, shown, again.answer)
+        return Reply(None, shown[0].score if shown else 0.0, None, shown)
+
+    def _is_enough(self, candidate: Candidate) -> bool:
+        """Others have looked at their own threshold already."""
+        return candidate.source != "dialogue" or candidate.score >= self.threshold
 
 
 def open_chat(
@@ -195,14 +212,14 @@ def open_chat(
     return read_whole(folder, "chat", read)
 
 
-def _told(knowledge: Knowledge, source: str, said: str, turns: Sequence[str]) -> list[Candidate]:
-    """What others answer, unless they do not know it or it was said before."""
+def _told(knowledge: Knowledge, source: str, said: str) -> list[Candidate]:
+    """What others answer, unless they do not know it or only give back what was said to them."""
     try:
         told = knowledge(said).to_dict()
     except InputError:  # no question that they could read: then they have nothing to say
         return []
     answer, score = told.get("answer"), float(told.get("score") or 0.0)
-    if answer is None or answer in Said(turns):
+    if answer is None or answer in Said([said]):
         return []
     margin = min(1.0, _beyond(score, float(getattr(knowledge, "threshold", 0.0))))
     return [Candidate(answer, score, source, margin=margin)]

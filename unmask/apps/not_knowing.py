@@ -1,4 +1,5 @@
-"""What a chat does not know: the words in which it says so, and questions to strangers, by which it learns to.
+"""What a chat has no answer to: the words in which it says so, that it does not know or that it has said it, and
+questions to strangers, by which it learns to.
 
 The questions are on matters that hardly any dialogues speak of; a chat should answer few of them.
 """
@@ -23,6 +24,21 @@ WORDS = {
         "这超出了我的能力。",
         "我不太确定，我们聊点别的好吗？",
         "你把我问住了。",
+    ),
+}
+
+AGAIN = {
+    "en": (
+        "I have said so already.",
+        "My answer is still the same.",
+        "See what I told you above.",
+        "Nothing has changed since you asked.",
+    ),
+    "zh": (
+        "这个我刚才说过了。",
+        "我的回答还是一样。",
+        "请看上面的回复。",
+        "前面已经讲过啦。",
     ),
 }
 
@@ -90,9 +106,16 @@ def not_knowing(said: str, history: Sequence[str] = ()) -> str:
     >>> not_knowing("And now?", ["I do not know what to say to that."])
     'Sorry, that is beyond me.'
     """
-    before = Said(history)
-    words = WORDS[language_of(said)]
-    return next((sentence for sentence in words if sentence not in before), words[len(history) % len(words)])
+    return _another(WORDS[language_of(said)], history)
+
+
+def saying_again(said: str, history: Sequence[str] = ()) -> str:
+    """A sentence, in the language of what was said, that it has been answered; another one each time likewise.
+
+    >>> saying_again("Who lit the lamp?"), saying_again("谁点的灯？")
+    ('I have said so already.', '这个我刚才说过了。')
+    """
+    return _another(AGAIN[language_of(said)], history)
 
 
 def says_nothing(turn: str) -> bool:
@@ -101,4 +124,9 @@ def says_nothing(turn: str) -> bool:
     >>> says_nothing("You have lost me there."), says_nothing("You have lost your hat there.")
     (True, False)
     """
-    return any(turn in words for words in WORDS.values())
+    return any(turn in words for words in (*WORDS.values(), *AGAIN.values()))
+
+
+def _another(words: Sequence[str], history: Sequence[str]) -> str:
+    before = Said(history)
+    return next((sentence for sentence in words if sentence not in before), words[len(history) % len(words)])

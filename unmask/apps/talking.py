@@ -5,7 +5,7 @@ from typing import Any, Protocol
 
 from unmask.apps.chat import Reply
 from unmask.apps.conversations import Conversations, Turn
-from unmask.apps.not_knowing import not_knowing
+from unmask.apps.not_knowing import not_knowing, saying_again
 
 
 class Replies(Protocol):
@@ -16,7 +16,7 @@ class Replies(Protocol):
 
 @dataclass(frozen=True)
 class Spoken:
-    """What the chat said, in which conversation; where it has no answer, the words say so."""
+    """What the chat said, in which conversation; where it has no answer, or has given it already, the words say so."""
 
     words: str
     reply: Reply
@@ -53,7 +53,8 @@ class Talk:
         """What the chat says to something; both are kept, or neither."""
         history = self.history
         reply = self.chat.reply(history, text)
-        words = not_knowing(text, history) if reply.answer is None else reply.answer
+        without = not_knowing if reply.again is None else saying_again
+        words = without(text, history) if reply.answer is None else reply.answer
         self.conversations.add(self.conversation, Turn("user", text), Turn("bot", words))
         self.last = Spoken(words, reply, self.conversation)
         return self.last

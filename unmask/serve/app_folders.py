@@ -1,6 +1,6 @@
 """What can be asked of an application's folder: documents, frequent questions or a chat in, ask and function out."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -19,14 +19,24 @@ def of_app(folder: Path, kind: str) -> Application:
     """
     if kind not in ASKS:
         raise InputError(f"{folder}, a folder of the application {kind!r}", wanted=f"one of {', '.join(ASKS)}")
-    return Application(kind, {kind: partial(ASKS[kind], load(folder))})
+    opened = load(folder)
+    return Application(kind, {kind: partial(ASKS[kind], opened)}, opened=opened)
 
 
 def of_builtin_chat() -> Application:
     """The chat that came with the installation."""
     from unmask.apps.builtin_chat import builtin_chat
 
-    return Application("chat", {"chat": partial(_reply, builtin_chat())})
+    opened = builtin_chat()
+    return Application("chat", {"chat": partial(_reply, opened)}, opened=opened)
+
+
+def acquaint(applications: Iterable[Application]) -> None:
+    """Puts the first FAQ and the first documents of those served behind every chat among them."""
+    real = [application for application in applications if application.opened is not None]
+    faq, documents = (next((one.opened for one in real if kind in one.asks), None) for kind in ("faq", "documents"))
+    for chat in (one.opened for one in real if "chat" in one.asks):
+        chat.faq, chat.documents = faq, documents
 
 
 def _answer(opened: Any, examples: list[ToAsk]) -> list[Any]:

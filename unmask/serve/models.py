@@ -3,7 +3,8 @@
 A model has a queue for answers, and one beside it for explanations, which take long: nobody else waits for them.
 
 A new model is opened beside the old one and takes its place in one moment; what the old one had accepted it still
-answers, and then it is let go. A folder that cannot be opened changes nothing.
+answers, and then it is let go. A folder that cannot be opened changes nothing. A chat knows the FAQ and the documents
+that are served beside it, also when they or it are replaced.
 """
 
 import asyncio
@@ -16,6 +17,7 @@ from typing import Any
 from unmask.errors import InputError
 from unmask.model.checksums import CHECKSUMS
 from unmask.model.named import EMBEDDED, NAMED, find_model, name_of
+from unmask.serve.app_folders import acquaint
 from unmask.serve.application import BUILTIN_CHAT, open_application
 from unmask.serve.batcher import LIMIT, PATIENCE, Batcher, ModelThread
 from unmask.serve.questions import Application, Question
@@ -90,6 +92,7 @@ class Models:
         """Opens every folder; the first that cannot be is an error."""
         for name, folder in self.folders.items():
             self._served[name] = self._opened(name, folder)
+        acquaint(served.application for served in self)
 
     def __iter__(self) -> Iterator[Served]:
         return iter(self._served.values())
@@ -136,6 +139,7 @@ class Models:
             self._tell("reload refused", model=old.name, error=words)
             return
         self._served[old.name] = new
+        acquaint(served.application for served in self)
         self._refused.pop(old.name, None)
         self._tell("reloaded", model=old.name, engine=new.application.engine)
         leaving = asyncio.create_task(old.close())

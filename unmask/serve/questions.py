@@ -69,6 +69,7 @@ class Application:
     engine: str  # who computes
     asks: Mapping[str, Ask]
     labels: Sequence[str] = ()
+    opened: Any = None  # the application of a folder that has one, for those served beside it
 
     def __call__(self, questions: list[Question]) -> list[Any]:
         """The answers of a batch; questions of one ask go through together."""

@@ -131,6 +131,7 @@ class Chat(BaseModel):
     score: float
     source: Literal["dialogue", "faq", "documents"] | None
     candidates: list[ChatCandidate]
+    again: str | None = Field(None, description="What would be the answer, had it not been said here already.")
     conversation: str = Field(description="The id with which to go on.")
 
 

@@ -47,14 +47,14 @@ function viewOf(state) {
   return { log, below, show };
 }
 
-function bubble({ mine, text, source, problem }) {
+function bubble({ mine, text, source, again, problem }) {
   if (problem) return make("p", { class: "problem", role: "alert" }, problem);
   const id = freshId("turn");
   return make(
     "div",
     { class: `bubble ${mine ? "mine" : "its"}` },
     make("span", { class: "who", id }, say(mine ? "chat.you" : "chat.it"), source ? ` · ${say(`chat.source.${source}`)}` : ""),
-    make("p", { "aria-labelledby": id, dir: "auto" }, text ?? say("chat.none")),
+    make("p", { "aria-labelledby": id, dir: "auto" }, text ?? say(again ? "chat.again" : "chat.none")),
   );
 }
 
@@ -77,7 +77,7 @@ async function send(models, state, view, form) {
   view.show();
   try {
     const found = await asked(body, state);
-    state.turns.push({ text: found.answer, source: found.source });
+    state.turns.push({ text: found.answer, source: found.source, again: found.again });
     keep(state, found.conversation);
     state.last = { body };
   } catch (error) {

@@ -74,6 +74,7 @@ export const english = {
   "chat.you": "You",
   "chat.it": "unmask",
   "chat.none": "I do not know what to say to that.",
+  "chat.again": "I have said so already.",
   "chat.delete": "Delete this conversation",
   "chat.deleted": "The conversation is deleted.",
   "chat.gone": "The earlier conversation has expired; this is a new one.",

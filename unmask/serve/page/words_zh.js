@@ -74,6 +74,7 @@ export const chinese = {
   "chat.you": "你",
   "chat.it": "unmask",
   "chat.none": "这个我不知道怎么回答。",
+  "chat.again": "这个我刚才说过了。",
   "chat.delete": "删除这段对话",
   "chat.deleted": "对话已删除。",
   "chat.gone": "之前的对话已过期，这是新的对话。",
