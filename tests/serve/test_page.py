@@ -47,6 +47,11 @@ def address(served: Models) -> Iterator[str]:
 def visitor(browser: Any, address: str) -> Iterator[Visitor]:
     visitor = Visitor(browser, address)
     yield visitor
+    assert_well_behaved(visitor, address)
+
+
+def assert_well_behaved(visitor: Visitor, address: str) -> None:
+    """The page complained of nothing and asked nobody but its own server."""
     assert visitor.complaints() == []
     assert {
         url for url in visitor.requests() if url.startswith(("http", "ws")) and not url.startswith(address)
@@ -235,7 +240,7 @@ def test_a_feeling_is_named_doubted_and_traced_to_its_words(
         visitor.see(".headline", lambda headline: unsure in headline.text)
         assert '"threshold":1,"words":true' in visitor.see(".calls code").text
         assert "threshold=1, words=True" in visitor.see(".calls").text
-        assert visitor.complaints() == []
+        assert_well_behaved(visitor, address)
 
 
 @pytest.mark.parametrize(
