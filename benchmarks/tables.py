@@ -116,14 +116,28 @@ def predicted(name: str, kind: str, form: str) -> Callable[[dict[str, Any]], Fig
 
 
 KINDS = {"sentences": "句子", "passages": "段落", "single texts": "单条短文本"}
+MODELS = {  # the names of measurements, in words
+    "minilm, English": ("MiniLM", "MiniLM"),
+    "base, English": ("base size", "base 尺寸"),
+    "mini, Chinese": ("mini size, Chinese", "mini 尺寸，中文"),
+}
+PREDICTED = {
+    "minilm, English": tuple(KINDS),
+    "base, English": ("sentences", "passages"),
+    "mini, Chinese": ("sentences", "passages"),
+}
 ROWS = [
     *(
         Row(
             "2026-11-16_predict",
-            {"README.md": f"vectors of {kind}, MiniLM, {form}", "README.zh.md": f"{chinese}的向量，MiniLM，{form}"},
-            predicted("minilm, English", kind, form),
+            {
+                "README.md": f"vectors of {kind}, {MODELS[model][0]}, {form}",
+                "README.zh.md": f"{KINDS[kind]}的向量，{MODELS[model][1]}，{form}",
+            },
+            predicted(model, kind, form),
         )
-        for kind, chinese in KINDS.items()
+        for model, kinds in PREDICTED.items()
+        for kind in kinds
         for form in ("int8", "float32")
     ),
     *(
