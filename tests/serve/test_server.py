@@ -21,7 +21,7 @@ from unmask.errors import InputError
 from unmask.serve.client import ServerError
 from unmask.serve.models import Models
 from unmask.serve.questions import Application
-from unmask.serve.server import Settings, check_exposure, make_app
+from unmask.serve.server import Settings, _bind, check_exposure, make_app
 from unmask.tasks.classification import Classified
 
 from .running import Running
@@ -199,3 +199,12 @@ def test_other_sites_may_not_ask_unless_allowed() -> None:
     assert "access-control-allow-origin" not in asyncio.run(ask()).headers
     allowed = asyncio.run(ask("https://a.example"))
     assert allowed.headers["access-control-allow-origin"] == "https://a.example"
+
+
+def test_connections_do_not_wait_to_fill_a_packet() -> None:
+    """Of a socket that does not say TCP asyncio keeps Nagle's waiting, and answers come 40 ms late."""
+    with _bind("127.0.0.1", 0) as place:
+        assert place.proto == socket.IPPROTO_TCP
+        place.listen()
+        with socket.create_connection(place.getsockname()), place.accept()[0] as accepted:
+            assert accepted.proto == socket.IPPROTO_TCP

@@ -39,7 +39,7 @@ def main() -> None:
     folder, threads = sys.argv[1:]
     torch.set_num_threads(int(threads))
     app = make_app(folder)
-    place = socket.socket()
+    place = socket.socket(proto=socket.IPPROTO_TCP)  # as uvicorn makes it from a host and a port
     place.bind(("127.0.0.1", 0))
     place.listen(1024)
     print(json.dumps({"port": place.getsockname()[1]}), flush=True)
