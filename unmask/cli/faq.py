@@ -111,12 +111,7 @@ def tune(
         model=model or own,
         folder=output,
         reranker=Reranker.open(reranker, device=device, threads=console.threads) if reranker is not None else None,
-        changes={
-            "epochs": epochs,
-            "batch_size": batch_size,
-            "seed": console.seed,
-            **({} if lr is None else {"learning_rate": lr}),
-        },
+        changes={"epochs": epochs, "batch_size": batch_size, "learning_rate": lr, "seed": console.seed},
         steps=steps,
         device=device,
         threads=console.threads,

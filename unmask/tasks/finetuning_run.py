@@ -58,7 +58,7 @@ class Request:
     rename: Mapping[str, str] = field(default_factory=dict)  # of labels: old name to new
     most: int | None = None  # training examples of each file
     columns: Mapping[str, str] = field(default_factory=dict)
-    changes: Mapping[str, Any] = field(default_factory=dict)  # of the settings
+    changes: Mapping[str, Any] = field(default_factory=dict)  # of the settings; None: as the recipe says
     options: Mapping[str, Any] = field(default_factory=dict)  # of the task, such as longest and long_text
     share: float = 1.0  # of the training examples
     class_weights: bool = False
@@ -112,7 +112,8 @@ class FineTuningRun:
         self.training = [examples[i] for i in first_share(len(examples), request.share, request.changes.get("seed", 0))]
         self.opened = open_model(request.model)
         self.task = self._fitting(task)
-        settings = FineTuningSettings(**{**self.asked.changes, **self._recipe(), **request.changes})
+        changes = {name: value for name, value in request.changes.items() if value is not None}
+        settings = FineTuningSettings(**{**self.asked.changes, **self._recipe(), **changes})
         self.settings = replace(settings, task=request.task, model=self._model_hash(), data=self._data_hash())
         check_same_settings(request.folder, self.settings)
         self.config, self.model = with_fresh_head(
