@@ -164,8 +164,17 @@ def test_the_words_that_carried_it_point_into_the_text(real: Path) -> None:
 
 
 def test_a_text_without_a_word_has_no_words_and_spares_the_others(real: Path) -> None:
-    nothing, marks, well = Sentiment.open(real).many(["", "?!", "good lamp"], words=True)
-    assert [len(one.to_dict()["words"]) for one in (nothing, marks, well)] == [0, 0, 2]
+    marks, well = Sentiment.open(real).many(["?!", "good lamp"], words=True)
+    assert [len(one.to_dict()["words"]) for one in (marks, well)] == [0, 2]
+
+
+@pytest.mark.parametrize("empty", ["", " \t\n"])
+def test_an_empty_text_has_no_class_and_spares_the_others(empty: str) -> None:
+    nothing, well = Sentiment(opened("negative", "positive")).many([empty, "good"])
+    assert nothing == Refused("got an empty text; wanted a text in words")
+    assert isinstance(well, Judged)
+    with pytest.raises(InputError, match="an empty text; wanted a text in words"):
+        Classify(Predictor.of_model(opened("cold", "warm")))(empty)
 
 
 def test_classes_of_any_name_show_their_words_too_in_either_text_of_a_pair(real: Path) -> None:

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 from unmask.apps.carrying import Carrying, carrying_words
 from unmask.apps.predict import Predictor, open_any
 from unmask.apps.reading import Report
-from unmask.apps.refusing import Refused
+from unmask.apps.refusing import Refused, fault_of_words
 from unmask.errors import InputError
 
 if TYPE_CHECKING:
@@ -99,10 +99,9 @@ class Classify:
         """A class for each text, pair of texts or example, or what is wrong with it."""
         examples = [self.predictor.example(text) for text in texts]
         answers = self.predictor.many(examples, report=report)
-        judged = [one if isinstance(one, Refused) else Judged.of(one.probabilities) for one in answers]
         return [
-            one if isinstance(one, Refused) else self._finished(one, example, words)
-            for one, example in zip(judged, examples, strict=True)
+            answer if isinstance(answer, Refused) else self._judged(answer.probabilities, example, words)
+            for answer, example in zip(answers, examples, strict=True)
         ]
 
     def with_words(self, judged: Judged, example: Any) -> Judged:
@@ -110,8 +109,12 @@ class Classify:
         assert self.opened is not None, "words are asked of the model itself"
         return replace(judged, words=carrying_words(self.opened, example))
 
-    def _finished(self, judged: Judged, example: Any, words: bool) -> Judged:
-        sure = judged.or_none_below(self.abstain_below)
+    def _judged(self, probabilities: dict[str, float], example: Any, words: bool) -> Judged | Refused:
+        """What is said of an example; a text without words has no class, whatever a model says of nothing."""
+        empty = fault_of_words(example.text)
+        if empty is not None:
+            return empty
+        sure = Judged.of(probabilities).or_none_below(self.abstain_below)
         return self.with_words(sure, example) if words else sure
 
 

@@ -12,8 +12,7 @@ import numpy as np
 from unmask.apps.answer import AnswerFinder, Found, Passage
 from unmask.apps.document_index import DocumentIndex, open_index
 from unmask.apps.reading import Report
-from unmask.apps.refusing import Refused, fault_of
-from unmask.data.examples import QuestionExample
+from unmask.apps.refusing import Refused, fault_of_words
 from unmask.decode.spans import Answered
 from unmask.errors import InputError
 from unmask.retrieve.fusion import fuse
@@ -38,7 +37,7 @@ class Documents:
 
     def __call__(self, question: str, *, top: int = READ, report: Report = lambda *_: None) -> Found:
         """The answer to one question; one that cannot be read is an error."""
-        fault = fault_of_question(question)
+        fault = fault_of_words(question, "question")
         if fault is not None:
             raise InputError(fault.error.removeprefix("got "))
         few = len(self.index.passages) <= top
@@ -48,7 +47,7 @@ class Documents:
 
     def many(self, questions: Sequence[str], *, top: int = READ) -> list[Found | Refused]:
         """An answer for each question, or what is wrong with it."""
-        return [fault_of_question(question) or self(question, top=top) for question in questions]
+        return [fault_of_words(question, "question") or self(question, top=top) for question in questions]
 
 
 def open_documents(
@@ -106,14 +105,3 @@ def _merged(passages: Sequence[Passage]) -> Iterator[Passage]:
         last = passage
     if last:
         yield last
-
-
-def fault_of_question(question: str) -> Refused | None:
-    """What is wrong with a question, if anything is.
-
-    >>> fault_of_question(" ").error
-    'got an empty question; wanted a question'
-    """
-    if not question.strip():
-        return Refused(str(InputError("an empty question", wanted="a question")))
-    return fault_of(QuestionExample(question, ""))

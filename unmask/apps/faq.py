@@ -15,11 +15,9 @@ from unmask.apps.app_folder import read_whole, write_app
 from unmask.apps.faq_entries import read_entries, write_entries
 from unmask.apps.faq_index import NOTHING, FaqIndex
 from unmask.apps.faq_measures import FaqScores, Flags, Judged, ask_itself, choose_threshold, judge
-from unmask.apps.refusing import Refused, fault_of
+from unmask.apps.refusing import Refused, fault_of_words
 from unmask.apps.reranking import Reranker
 from unmask.apps.spaces import TextSpace, load_vectors
-from unmask.data.cells import is_blank
-from unmask.data.examples import TextExample
 from unmask.decode.words import Floats
 from unmask.errors import InputError
 from unmask.retrieve.lexical import Lexical
@@ -89,7 +87,7 @@ class Faq:
 
     def many(self, questions: Sequence[str], *, top: int = CANDIDATES) -> list[FaqAnswer | Refused]:
         """An answer for each question, or what is wrong with it."""
-        answers: list[FaqAnswer | Refused | None] = [fault_of_question(question) for question in questions]
+        answers: list[FaqAnswer | Refused | None] = [fault_of_words(question, "question") for question in questions]
         sound = [place for place, fault in enumerate(answers) if fault is None]
         for start in range(0, len(sound), BLOCK):
             places = sound[start : start + BLOCK]
@@ -163,17 +161,6 @@ def open_faq(folder: Path | str, *, device: str = "cpu", threads: int | None = N
         return Faq(index, fields["threshold"], reranker, scores)
 
     return read_whole(place, KIND, read)
-
-
-def fault_of_question(question: str, kind: str = "question") -> Refused | None:
-    """What is wrong with a question, or another kind of words that is searched with, if anything is.
-
-    >>> fault_of_question("  ").error
-    'got an empty question; wanted a question in words'
-    """
-    if is_blank(question):
-        return Refused(str(InputError(f"an empty {kind}", wanted=f"a {kind} in words")))
-    return fault_of(TextExample(question))
 
 
 def _same_reranker(folder: Path, fields: Mapping[str, Any], device: str, threads: int | None) -> Reranker:

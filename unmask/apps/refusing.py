@@ -4,6 +4,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, fields
 from typing import Any
 
+from unmask.data.cells import is_blank
 from unmask.errors import InputError
 
 LONGEST_TEXT = 1 << 20  # characters of one text
@@ -32,6 +33,18 @@ def fault_of(example: Any) -> Refused | None:
         if problem is not None:
             return Refused(str(problem))
     return None
+
+
+def fault_of_words(text: str, kind: str = "text") -> Refused | None:
+    """What is wrong with a text that must have words to be answered, if anything is; `kind` names it to people.
+
+    >>> fault_of_words("  ", "question").error
+    'got an empty question; wanted a question in words'
+    """
+    if is_blank(text):
+        return Refused(str(InputError(f"an empty {kind}", wanted=f"a {kind} in words")))
+    problem = _problem(text)
+    return None if problem is None else Refused(str(problem))
 
 
 def _problem(text: str) -> InputError | None:

@@ -13,8 +13,7 @@ from typing import Any, Self
 import numpy as np
 
 from unmask.apps.app_folder import read_whole, write_app
-from unmask.apps.faq import fault_of_question
-from unmask.apps.refusing import Refused
+from unmask.apps.refusing import Refused, fault_of_words
 from unmask.apps.spaces import TextSpace, load_vectors
 from unmask.apps.vectors import TextVectors
 from unmask.data.cells import is_blank, no_examples, shorten, text_cell
@@ -99,7 +98,7 @@ class TextIndex:
 
     def many(self, queries: Sequence[str], *, top: int = HITS) -> list[Hits | Refused]:
         """The texts nearest to each query, or what is wrong with it."""
-        faults = [fault_of_question(query, "query") for query in queries]
+        faults = [fault_of_words(query, "query") for query in queries]
         sound = [query for query, fault in zip(queries, faults, strict=True) if fault is None]
         places, cosines = Nearest(self.vectors).best(self.space(sound), top)
         rows = zip(sound, places.tolist(), cosines.tolist(), strict=True)
