@@ -1,5 +1,6 @@
 """Searching, learning curves and all of GLUE, on made examples."""
 
+from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 
@@ -8,11 +9,14 @@ from reviews import ROWS, request
 
 from unmask.data.splitting import first_share
 from unmask.errors import InputError
+from unmask.model.feature_cache import FeatureCache
 from unmask.model.folder import open_model
 from unmask.tasks.finetuning import FEATURE_RECIPE, fitting_rate
+from unmask.tasks.finetuning_run import FineTuningRun, Request
 from unmask.tasks.glue import run_glue
 from unmask.tasks.learning_curve import learning_curve
 from unmask.tasks.searching import choices_for, search
+from unmask.tasks.several_runs import several_runs
 
 
 def test_a_search_keeps_the_best_and_stops_in_time(encoder: Path, reviews: Path, tmp_path: Path) -> None:
@@ -36,6 +40,25 @@ def test_a_search_over_frozen_features_tries_the_rates_of_a_head(encoder: Path, 
     assert max(rate for rate, _ in choices_for(replace(frozen, changes=changes))) == fitting_rate(5e-5, width) > 5e-5
     without = choices_for(replace(frozen, changes={**changes, "freeze": "all"}))
     assert sorted({rate for rate, _ in without}) == rates
+
+
+@pytest.mark.parametrize("take", [lambda asked: search(asked, budget=60.0), lambda asked: several_runs(asked, (0, 1))])
+def test_runs_on_the_same_examples_compute_features_once(
+    take: Callable[[Request], object], encoder: Path, reviews: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    computed, fill = [], FeatureCache._fill
+    monkeypatch.setattr(FeatureCache, "_fill", lambda cache: (computed.append(cache.path), fill(cache)))
+    take(request(encoder, reviews, tmp_path / "found", features="last", reader="linear", epochs=1))
+    assert [path.parent for path in computed] == [tmp_path / "found" / "features"]
+    assert not list((tmp_path / "found").rglob("features.*"))  # given back
+
+
+def test_a_head_on_a_frozen_encoder_takes_the_steps_of_a_head(encoder: Path, reviews: Path, tmp_path: Path) -> None:
+    asked = request(encoder, reviews, tmp_path / "head", freeze="all")
+    own = FineTuningRun(replace(asked, changes={"freeze": "all"}))
+    assert own.settings.learning_rate == FEATURE_RECIPE["learning_rate"]
+    named = FineTuningRun(replace(asked, changes={"freeze": "all", "learning_rate": 2e-3}))
+    assert named.settings.learning_rate == 2e-3
 
 
 def test_a_learning_curve_grows_by_adding_examples(encoder: Path, reviews: Path, tmp_path: Path) -> None:

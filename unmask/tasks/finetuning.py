@@ -33,6 +33,7 @@ PART_TOKENS = 4096  # pieces that go through the model at once; more gains nothi
 PUBLISHED_WIDTH = 768  # of the models that recipes are for
 NARROWER = 1.5  # the power of the width by which narrower models take larger steps
 FEATURE_RECIPE = {"epochs": 10.0, "learning_rate": 1e-3}  # a fresh head alone: large steps, and epochs cost little
+FROZEN_RECIPE = {"learning_rate": 1e-3}  # the same, where every epoch asks the encoder again
 
 
 @dataclass(frozen=True)
@@ -182,6 +183,7 @@ class FineTuning:
         settings: FineTuningSettings,
         *,
         save_every: float = 60.0,
+        features_folder: Path | None = None,  # of other runs too; if none, this run removes its features at its end
         report: Report = lambda *_: None,  # told while features are computed: tokens done, tokens in all
         make_learner: MakeLearner = TaskLearner,  # another than the task's own losses: a student's
     ) -> None:
@@ -189,7 +191,12 @@ class FineTuning:
         rows = task.rows(training, tokenizer)
         self.batches = ExampleBatches(rows, task, batch_size=settings.batch_size, seed=settings.seed)
         self.dev_rows = task.rows(dev, tokenizer)
-        self.cached = with_cache(model, folder, [*rows, *self.dev_rows], report) if model.reads_layers else None
+        self.cached = (
+            with_cache(model, features_folder or folder, [*rows, *self.dev_rows], report)
+            if model.reads_layers
+            else None
+        )
+        self.removes_features = features_folder is None
         self.learned = self.cached or model  # features are computed once: then the head alone is read and learns
         freeze(model, settings.freeze)
         self.learner = adversarial(make_learner(self.learned, task), model, settings.adversarial)
@@ -229,7 +236,7 @@ class FineTuning:
         if self.best_path.exists():
             self.learned.load_state_dict(load_file(self.best_path))
         self.model.eval()
-        if self.cached is not None:
+        if self.cached is not None and self.removes_features:
             self.cached.cache.remove()
 
     def _numbers(self) -> Iterator[int]:

@@ -5,7 +5,8 @@ import inspect
 import json
 import shutil
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import asdict, dataclass, field, fields, replace
 from pathlib import Path
 from typing import Any
@@ -24,7 +25,14 @@ from unmask.model.starting_point import with_fresh_head
 from unmask.tasks.asked import asked
 from unmask.tasks.bias import BiasReport, judge_of, probe_bias
 from unmask.tasks.classification import Classification
-from unmask.tasks.finetuning import FEATURE_RECIPE, FineTuning, FineTuningSettings, Standing, fitting_rate
+from unmask.tasks.finetuning import (
+    FEATURE_RECIPE,
+    FROZEN_RECIPE,
+    FineTuning,
+    FineTuningSettings,
+    Standing,
+    fitting_rate,
+)
 from unmask.tasks.report import REPORT, write_report
 from unmask.tasks.sources import (
     Part,
@@ -66,6 +74,7 @@ class Request:
     share_encoder: bool = False  # the folder stores only what differs from the model
     device: str = "cpu"
     save_every: float = 60.0
+    features_folder: Path | None = None  # where runs find each other's features; if none, each has its own for a while
 
     @property
     def train_paths(self) -> tuple[Path, ...]:
@@ -137,6 +146,7 @@ class FineTuningRun:
             self.dev,
             self.settings,
             save_every=request.save_every,
+            features_folder=request.features_folder,
         )
 
     def train(self, on_step: OnStep = lambda _: None, stop: Callable[[], bool] = lambda: False) -> Outcome:
@@ -226,6 +236,8 @@ class FineTuningRun:
         """What this model wants of a recipe that was made for another."""
         if self.request.changes.get("features"):
             return FEATURE_RECIPE
+        if self.request.changes.get("freeze") == "all":
+            return FROZEN_RECIPE
         published = self.asked.changes.get("learning_rate", FineTuningSettings.learning_rate)
         return {"learning_rate": fitting_rate(published, self.opened.config.width)}
 
@@ -307,6 +319,17 @@ class FineTuningRun:
             own = slice(start, start := start + len(part.reading.examples))
             found[part.source.name] = measured_as(task, part.source).scores(self.dev[own], answers[own])
         return found
+
+
+@contextmanager
+def shared_features(request: Request) -> Iterator[Request]:
+    """The request for several runs on the same examples: features are computed once for all, and removed behind them.
+
+    Runs that are interrupted leave them, to go on with.
+    """
+    folder = request.folder / "features"
+    yield replace(request, features_folder=folder)
+    shutil.rmtree(folder, ignore_errors=True)
 
 
 def set_aside(examples: Sequence[Any], task: Task) -> tuple[list[int], list[int]]:

@@ -8,7 +8,7 @@ within the budget is not begun.
 import json
 import shutil
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -17,10 +17,11 @@ from unmask.files import write_text
 from unmask.model.folder import open_model
 from unmask.tasks.asked import asked
 from unmask.tasks.finetuning import fitting_rate
-from unmask.tasks.finetuning_run import FineTuningRun, Outcome, Request
+from unmask.tasks.finetuning_run import FineTuningRun, Outcome, Request, shared_features
 
 EPOCHS = (3.0, 2.0, 4.0)
 LEARNING_RATES = (5e-5, 3e-5, 2e-5, 4e-5)
+Choice = tuple[float, float]  # learning rate and epochs
 HEAD_EPOCHS = (10.0, 5.0, 20.0)  # of features that are computed once
 HEAD_LEARNING_RATES = (1e-3, 3e-3, 3e-4, 1e-2, 1e-4)  # a fresh head learns nothing at the rates of an encoder
 
@@ -51,28 +52,35 @@ class Searched:
 
 def search(request: Request, budget: float, note: Callable[[str], None] = lambda _: None) -> Searched:
     """Tries settings until the budget (in seconds) is used up and keeps the best model in the request's folder."""
-    started = time.monotonic()
-    trials: list[Trial] = []
-    outcomes: list[Outcome] = []
     choices = choices_for(request)
-    for rate, epochs in choices:
-        left = budget - (time.monotonic() - started)
-        if trials and expected_seconds(trials, epochs) > left:
-            continue
-        folder = request.folder / "trials" / f"{rate:g}-{epochs:g}"
-        tried = replace(request, folder=folder, changes={**request.changes, "learning_rate": rate, "epochs": epochs})
-        outcome = FineTuningRun(tried, note).train()
-        trials.append(Trial(rate, epochs, outcome.score, outcome.seconds))
-        outcomes.append(outcome)
-        note(f"learning rate {rate:g}, {epochs:g} epochs: {outcome.metric} {outcome.score:.4f}")
-    best = max(outcomes, key=lambda outcome: outcome.score)
+    with shared_features(request) as sharing:
+        outcomes = _tried(sharing, choices, budget, note)
+    trials = tuple(Trial(rate, epochs, one.score, one.seconds) for (rate, epochs), one in outcomes.items())
+    best = max(outcomes.values(), key=lambda outcome: outcome.score)
     adopt(Path(best.folder), request.folder)
-    found = Searched(tuple(trials), len(choices) - len(trials), replace(best, folder=str(request.folder)))
+    found = Searched(trials, len(choices) - len(trials), replace(best, folder=str(request.folder)))
     write_text(request.folder / "search.json", json.dumps(found.to_dict(), indent=2) + "\n")
     return found
 
 
-def choices_for(request: Request) -> list[tuple[float, float]]:
+def _tried(
+    request: Request, choices: Sequence[Choice], budget: float, note: Callable[[str], None]
+) -> dict[Choice, Outcome]:
+    """The outcome of every choice that there was time for."""
+    started = time.monotonic()
+    outcomes: dict[Choice, Outcome] = {}
+    for rate, epochs in choices:
+        left = budget - (time.monotonic() - started)
+        if outcomes and expected_seconds(outcomes, epochs) > left:
+            continue
+        folder = request.folder / "trials" / f"{rate:g}-{epochs:g}"
+        tried = replace(request, folder=folder, changes={**request.changes, "learning_rate": rate, "epochs": epochs})
+        outcomes[rate, epochs] = outcome = FineTuningRun(tried, note).train()
+        note(f"learning rate {rate:g}, {epochs:g} epochs: {outcome.metric} {outcome.score:.4f}")
+    return outcomes
+
+
+def choices_for(request: Request) -> list[Choice]:
     """The learning rates and epochs to try: by what learns, by the preset's recipe and the model's width.
 
     >>> frozen = Request("sst2", "default", Path("SST-2"), Path("model"), changes={"features": "last"})
@@ -88,7 +96,7 @@ def choices_for(request: Request) -> list[tuple[float, float]]:
     return grid([fitting_rate(rate, width) for rate in published], EPOCHS)
 
 
-def grid(learning_rates: Sequence[float], epochs: Sequence[float]) -> list[tuple[float, float]]:
+def grid(learning_rates: Sequence[float], epochs: Sequence[float]) -> list[Choice]:
     """The choices, those first that teach most: every learning rate once, then other epochs.
 
     >>> grid((5e-5, 3e-5), (3.0, 2.0))[:3]
@@ -97,13 +105,9 @@ def grid(learning_rates: Sequence[float], epochs: Sequence[float]) -> list[tuple
     return [(rate, number) for number in epochs for rate in learning_rates]
 
 
-def expected_seconds(trials: Sequence[Trial], epochs: float) -> float:
-    """How long a trial will take, by the slowest so far.
-
-    >>> expected_seconds([Trial(5e-5, 2.0, 0.9, 10.0)], 4.0)
-    20.0
-    """
-    return max(trial.seconds / trial.epochs for trial in trials) * epochs
+def expected_seconds(outcomes: Mapping[Choice, Outcome], epochs: float) -> float:
+    """How long a trial will take, by the slowest so far."""
+    return max(outcome.seconds / own for (_, own), outcome in outcomes.items()) * epochs
 
 
 def adopt(found: Path, folder: Path) -> None:

@@ -15,7 +15,7 @@ import numpy as np
 from unmask.errors import InputError
 from unmask.files import write_text
 from unmask.model.folder import open_model, save_model
-from unmask.tasks.finetuning_run import FineTuningRun, Outcome, Request
+from unmask.tasks.finetuning_run import FineTuningRun, Outcome, Request, shared_features
 from unmask.tasks.searching import adopt
 
 RUNS = "runs.json"
@@ -51,10 +51,11 @@ def several_runs(
     if not seeds:
         raise InputError("no runs", wanted="at least one")
     outcomes: dict[int, Outcome] = {}
-    for seed in seeds:
-        own = replace(request, folder=request.folder / f"run-{seed}", changes={**request.changes, "seed": seed})
-        outcomes[seed] = outcome = train(FineTuningRun(own, note))
-        note(f"seed {seed}: {outcome.metric} {outcome.score:.4f}")
+    with shared_features(request) as sharing:
+        for seed in seeds:
+            own = replace(sharing, folder=request.folder / f"run-{seed}", changes={**request.changes, "seed": seed})
+            outcomes[seed] = outcome = train(FineTuningRun(own, note))
+            note(f"seed {seed}: {outcome.metric} {outcome.score:.4f}")
     found = summed_up(request.folder, outcomes)
     adopt(Path(found.best), request.folder)
     _tell_of_runs(request.folder, found)
