@@ -7,8 +7,9 @@ A line of the plan is a task, a model, and what else `unmask finetune` takes; `{
     sst2 minilm --train {data}/glue/SST-2 --lr 1e-4
     stsb-towers minilm --task embed --train {data}/glue/STS-B
 
-The first word names the row; `--task` says what is run where that is another. Rows that the output has are not run
-again, and an interrupted run goes on where it was: a plan of hours can be taken in pieces.
+The first word names the row; `--task` says what is run where that is another. The model `fresh:NAME` is the named one's
+architecture and vocabulary with weights by chance: what a score is without pretraining. Rows that the output has are
+not run again, and an interrupted run goes on where it was: a plan of hours can be taken in pieces.
 """
 
 import argparse
@@ -20,6 +21,11 @@ import time
 from pathlib import Path
 from typing import Any
 
+from unmask.model.about import About
+from unmask.model.bert import Bert
+from unmask.model.folder import open_model, save_model
+
+FRESH = "fresh:"
 KEPT = ("task", "metric", "score", "scores", "interval", "seconds", "examples_per_second", "epochs", "steps")
 
 
@@ -47,6 +53,7 @@ def one_run(asked: str, data: Path, work: Path, threads: int) -> dict[str, Any]:
     task = flags.pop(flags.index("--task") + 1) if "--task" in flags else name
     flags = [flag for flag in flags if flag != "--task"]
     folder = work / "-".join("".join(c if c.isalnum() else " " for c in asked).split())[-150:]
+    model = fresh(model.removeprefix(FRESH), work) if model.startswith(FRESH) else model
     command = [sys.executable, "-m", "unmask", "finetune", task, "-m", model, "-o", str(folder), *flags]
     started = time.monotonic()
     said = subprocess.run(
@@ -54,6 +61,14 @@ def one_run(asked: str, data: Path, work: Path, threads: int) -> dict[str, Any]:
     )
     answer = json.loads(said.stdout)
     return {"wall_seconds": round(time.monotonic() - started), **{key: answer[key] for key in KEPT if key in answer}}
+
+
+def fresh(name: str, work: Path) -> str:
+    """A folder with a model's shape and tokenizer and with fresh weights."""
+    opened, folder = open_model(name), work / f"fresh-{Path(name).name}"
+    if not folder.exists():
+        save_model(folder, opened.config, Bert(opened.config), opened.tokenizer, About())
+    return str(folder)
 
 
 if __name__ == "__main__":
