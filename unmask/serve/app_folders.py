@@ -10,7 +10,7 @@ from unmask.errors import InputError
 from unmask.serve.questions import Application, ToAsk, ToSay
 
 
-def of_app(folder: Path, kind: str) -> Application:
+def of_app(folder: Path, kind: str, *, threads: int | None = None) -> Application:
     """Opens the application that lies in a folder.
 
     >>> of_app(Path("mine"), "poetry")
@@ -19,7 +19,7 @@ def of_app(folder: Path, kind: str) -> Application:
     """
     if kind not in ASKS:
         raise InputError(f"{folder}, a folder of the application {kind!r}", wanted=f"one of {', '.join(ASKS)}")
-    opened = load(folder)
+    opened = load(folder, threads=threads)
     return Application(kind, {kind: partial(ASKS[kind], opened)}, opened=opened)
 
 
