@@ -56,6 +56,7 @@ class Knows:
     answer: str | None
     score: float = 0.9
     asked: int = 0
+    threshold: float = 0.0
 
     def __call__(self, question: str) -> "Knows":
         self.asked += bool(question)

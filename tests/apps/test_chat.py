@@ -98,7 +98,7 @@ def test_saying_again_has_other_words_each_time_in_either_language(language: str
 
 def test_others_are_asked_where_the_dialogues_are_not_sure_and_the_better_one_speaks(base: ResponseBase) -> None:
     faq, documents = Knows("We open at nine.", 0.9), Knows("in 1987", 0.6)
-    chat = Chat(base, None, 0.6, faq=faq, documents=documents)
+    chat = Chat(base, None, 0.6, faqs=[faq], documents=[documents])
     assert chat("do you like tea?").source == "dialogue"
     assert (faq.asked, documents.asked) == (0, 0)
     assert (chat("when do you open?").answer, chat("when do you open?").source) == ("We open at nine.", "faq")
@@ -110,28 +110,46 @@ def test_others_are_asked_where_the_dialogues_are_not_sure_and_the_better_one_sp
 
 
 def test_what_others_know_is_not_said_twice_either(base: ResponseBase) -> None:
-    chat = Chat(base, None, 0.6, faq=Knows("We open at nine."))
+    chat = Chat(base, None, 0.6, faqs=[Knows("We open at nine.")])
     reply = chat.reply(["when do you open?", "we open at nine!"], "when do you open?")
     assert (reply.answer, reply.source, reply.again) == (None, None, "We open at nine.")
     assert reply.to_dict()["again"] == "We open at nine."
 
 
+def test_all_of_a_kind_are_asked_and_the_surest_speaks(base: ResponseBase) -> None:
+    faqs, documents = [Knows("At nine.", 0.8), Knows("At ten.", 0.9)], [Knows("in 1987", 0.9), Knows("in 1988", 0.95)]
+    chat = Chat(base, None, 0.6, faqs=faqs, documents=documents)
+    assert chat("when do you open?").answer == "At ten."
+    assert ([one.asked for one in faqs], [one.asked for one in documents]) == ([1, 1], [0, 0])
+    for faq in faqs:
+        faq.answer = None
+    assert chat("when was it built?").answer == "in 1988"
+
+
+def test_who_is_surest_is_counted_from_each_ones_own_threshold(base: ResponseBase) -> None:
+    high, low = Knows("At nine.", 0.85), Knows("At ten.", 0.7)
+    high.threshold, low.threshold = 0.8, 0.1  # 0.25 and 0.67 of the way beyond
+    assert Chat(base, None, 0.6, faqs=[high, low])("when do you open?").answer == "At ten."
+
+
 @pytest.mark.parametrize("asked", ["who lit the lamp?", "and the lamp, who lit that?"])
 def test_where_the_best_has_spoken_a_worse_source_is_silent(base: ResponseBase, asked: str) -> None:
-    chat = Chat(base, None, 0.6, faq=Knows("Dogs are welcome.", 0.1), documents=Knows("Anna Berg", 0.9))
+    chat = Chat(base, None, 0.6, faqs=[Knows("Dogs are welcome.", 0.1)], documents=[Knows("Anna Berg", 0.9)])
     assert chat("who lit the lamp?").answer == "Anna Berg"
     reply = chat.reply(["who lit the lamp?", "Anna Berg"], asked)
     assert (reply.answer, reply.again, reply.candidates) == (None, "Anna Berg", ())
 
 
 def test_a_better_source_speaks_though_a_worse_one_has_spoken_before(base: ResponseBase) -> None:
-    chat = Chat(base, None, 0.6, faq=Knows("Dogs are welcome.", 0.1), documents=Knows("Anna Berg", 0.9))
+    chat = Chat(base, None, 0.6, faqs=[Knows("Dogs are welcome.", 0.1)], documents=[Knows("Anna Berg", 0.9)])
     assert chat.reply(["may he come in?", "Dogs are welcome."], "who lit the lamp?").answer == "Anna Berg"
 
 
 def test_the_dialogues_may_have_another_reply_but_nobody_else_instead(base: ResponseBase) -> None:
     more = Exchange(("do you like soup?",), "only in winter.")
-    chat = Chat(ResponseBase.of([*base.exchanges, more], base.vectors), None, 0.6, faq=Knows("Dogs are welcome.", 0.1))
+    chat = Chat(
+        ResponseBase.of([*base.exchanges, more], base.vectors), None, 0.6, faqs=[Knows("Dogs are welcome.", 0.1)]
+    )
     history: list[str] = []
     while (reply := chat.reply(history, "do you like soup?")).answer is not None:
         assert reply.source == "dialogue"
@@ -145,11 +163,11 @@ def test_a_turn_that_others_cannot_read_is_no_fault_of_the_chat(base: ResponseBa
     def refuses(question: str) -> Knows:
         raise InputError(f"{question!r}, which is no question")
 
-    assert Chat(base, None, 0.6, faq=refuses)("?!").answer is None
+    assert Chat(base, None, 0.6, faqs=[refuses])("?!").answer is None
 
 
 def test_a_weak_answer_of_others_does_not_push_aside_a_good_reply(base: ResponseBase) -> None:
-    chat = Chat(base, None, 0.3, faq=Knows("Nonsense.", 0.05))
+    chat = Chat(base, None, 0.3, faqs=[Knows("Nonsense.", 0.05)])
     assert chat("do you like bread with it?").source == "dialogue"
 
 

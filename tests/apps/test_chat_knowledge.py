@@ -69,7 +69,7 @@ def documents_folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="module")
 def chat(faq_folder: Path, documents_folder: Path) -> Chat:
-    return builtin_chat(faq=open_faq(faq_folder), documents=open_documents(documents_folder))
+    return builtin_chat(faqs=[open_faq(faq_folder)], documents=[open_documents(documents_folder)])
 
 
 @pytest.fixture
@@ -106,6 +106,20 @@ def test_the_documents_themselves_say_where_it_is_written(documents_folder: Path
         assert DOCUMENTS[name][found["start"] : found["end"]] == answer
 
 
+@pytest.mark.parametrize("asked", [*WRITTEN])
+def test_of_several_indexes_the_one_that_has_it_answers(documents_folder: Path, tmp_path: Path, asked: str) -> None:
+    indexes = []
+    for name, text in DOCUMENTS.items():
+        (tmp_path / name).write_text(text)
+        indexed([Source.of(tmp_path / name)])[0].save(
+            tmp_path / f"of {name}", reader=str(documents_folder.parent / "reader")
+        )
+        indexes.append(open_documents(tmp_path / f"of {name}"))
+    for documents in (indexes, indexes[::-1]):
+        reply = builtin_chat(documents=documents)(asked)
+        assert (reply.answer, reply.source) == (WRITTEN[asked][0], "documents")
+
+
 def test_what_the_dialogues_know_needs_nobody_else(talk: Talk) -> None:
     assert talk.say("Who are you?").reply.source == "dialogue"
 
@@ -132,10 +146,13 @@ def test_what_was_asked_before_is_said_to_be_answered_by_nobody_else(talk: Talk,
     assert second.words in AGAIN["en"]
 
 
-def test_the_command_line_has_both_behind_it(
+def test_the_command_line_has_all_of_them_behind_it(
     faq_folder: Path, documents_folder: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    words = ["--say", "May I bring a dog?", "--faq", str(faq_folder), "--documents", str(documents_folder), "--json"]
+    lunch = faq_folder.parent / "lunch"
+    Faq.of(FaqIndex.of(FAQ[-1:], TextVectors("minilm"))).save(lunch)
+    both = ["--faq", str(lunch), "--faq", str(faq_folder)]
+    words = ["--say", "May I bring a dog?", *both, "--documents", str(documents_folder), "--json"]
     monkeypatch.setattr("sys.argv", ["unmask", "chat", *words])
     with pytest.raises(SystemExit) as ended:
         cli.main()

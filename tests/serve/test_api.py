@@ -16,9 +16,12 @@ from unmask.apps.classify import Classify
 from unmask.apps.fill import Filler
 from unmask.apps.predict import Predictor
 from unmask.model.folder import open_model
+from unmask.model.named import find_model
 from unmask.serve.api import MOST_MASKS, Fill
 from unmask.serve.asked import LONGEST, MOST_TEXTS
 from unmask.serve.batcher import LARGEST
+from unmask.serve.models import Models
+from unmask.serve.server import Settings, make_app
 
 TEXT = "they had hoped for the quick brown fox"
 
@@ -211,12 +214,15 @@ def test_a_text_full_of_masks_is_a_batch_of_its_own() -> None:
     assert question.weight > LARGEST > 40 * Fill(text="the [MASK]").questions()[0].weight
 
 
-def test_the_description_has_examples_that_are_answered(client: TestClient) -> None:
-    paths = client.get("/openapi.json").json()["paths"]
-    for path in ("/v1/fill", "/v1/classify", "/v1/tag", "/v1/answer", "/v1/embeddings"):
-        examples = paths[path]["post"]["requestBody"]["content"]["application/json"]["examples"]
-        for example in examples.values():
-            assert client.post(path, json=example["value"]).status_code == 200, example
+def test_the_description_has_examples_that_are_answered(folders: dict[str, Path]) -> None:
+    models = Models(folders | {"default:sentiment": find_model("default:sentiment")})
+    models.open()
+    with TestClient(make_app(models, Settings(log=lambda *_, **__: None))) as client:
+        paths = client.get("/openapi.json").json()["paths"]
+        for path in ("/v1/fill", "/v1/classify", "/v1/tag", "/v1/answer", "/v1/embeddings"):
+            examples = paths[path]["post"]["requestBody"]["content"]["application/json"]["examples"]
+            for example in examples.values():
+                assert client.post(path, json=example["value"]).status_code == 200, example
 
 
 def test_the_page_of_the_description_names_every_path_and_asks_no_other_server(client: TestClient) -> None:

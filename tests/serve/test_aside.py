@@ -52,6 +52,11 @@ def test_others_are_answered_while_an_explanation_is_computed_and_as_ever(client
             assert one["probabilities"] == pytest.approx(other["probabilities"], abs=1e-5)
 
 
+def test_the_client_chooses_what_is_neutral(client: unmask.Client) -> None:
+    assert client.classify(TEXTS[0], neutral_below=1.0)["sentiment"] == "neutral"
+    assert client.classify(TEXTS[0], neutral_below=0.0)["sentiment"] == "positive"
+
+
 def test_a_twin_has_the_very_same_weights_in_parts_of_its_own() -> None:
     model = Bert(BertConfig.named("tiny", vocabulary_size=9))
     twin = twin_of(model)

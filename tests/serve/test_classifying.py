@@ -80,6 +80,30 @@ def test_requests_that_go_through_together_keep_their_own_thresholds() -> None:
     assert [answer.to_dict()["abstained"] for answer in answers] == [False, True, False, True]
 
 
+@pytest.mark.parametrize("limit", [0.0, 0.99, 1.0])
+def test_what_is_neutral_can_be_chosen_as_on_the_command_line(served: TestClient, limit: float) -> None:
+    feel = Sentiment.open(SENTIMENT, neutral_below=limit)
+    found = ask(served, TEXTS, neutral_below=limit)["answers"]
+    assert [one["sentiment"] for one in found] == [feel(text).label for text in TEXTS]
+    assert ("neutral" in {one["sentiment"] for one in found}) == (limit > 0)
+    assert [one["label"] for one in found] == [one["label"] for one in ask(served, TEXTS)["answers"]]
+
+
+def test_requests_that_go_through_together_keep_their_own_neutral() -> None:
+    answers = open_application(SENTIMENT)(
+        [Question("classify", ToClassify(TEXTS[2], neutral_below=limit)) for limit in (0.0, 1.0, None)]
+    )
+    assert [answer.to_dict()["sentiment"] == "neutral" for answer in answers] == [False, True, True]
+
+
+@pytest.mark.parametrize("model", ["reviews", "numbers", "quick", "stars", "several"])
+@pytest.mark.parametrize("limit", [0.0, 0.8])
+def test_only_sides_of_a_feeling_can_be_neutral(served: TestClient, model: str, limit: float) -> None:
+    assert "labels are no sides of a feeling" in refusal(served, "the fox", model, neutral_below=limit)
+    answers = ask(served, ["the fox"], model, neutral_below=limit)["answers"]
+    assert "wanted labels such as positive and negative" in answers[0]["error"]
+
+
 def test_the_words_that_carried_it_come_on_request(served: TestClient) -> None:
     found = ask(served, TEXTS[0], words=True)
     expected = Sentiment.open(SENTIMENT)(TEXTS[0], words=True).to_dict()["words"]
@@ -118,6 +142,7 @@ def test_values_and_several_labels_have_no_threshold(served: TestClient, model: 
 def test_what_is_no_confidence_or_too_long_to_explain_is_refused(served: TestClient) -> None:
     assert "threshold" in refusal(served, "a", threshold=1.5)
     assert "threshold" in refusal(served, "a", threshold="very")
+    assert "neutral_below" in refusal(served, "a", neutral_below=-0.1)
     body = b'{"text": "a", "threshold": NaN}'
     assert served.post("/v1/classify", content=body, headers={"Content-Type": "application/json"}).status_code == 422
     assert "at most 2,000 with words" in refusal(served, ["a", "a " * 1001], words=True)

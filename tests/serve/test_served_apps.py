@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from small_models import small_model
 from starlette.testclient import TestClient
 
 from unmask.apps.document_index import Source, indexed
@@ -15,6 +16,7 @@ from unmask.apps.faq import Faq
 from unmask.apps.faq_entries import Entry
 from unmask.apps.faq_index import FaqIndex
 from unmask.apps.vectors import TextVectors
+from unmask.compress.export import export
 from unmask.errors import InputError
 from unmask.serve.application import open_application
 from unmask.serve.models import Models, embedded_names, folders_of
@@ -149,3 +151,23 @@ def test_explanations_come_from_models_in_torch_only(folders: dict[str, Path]) -
         assert (refused.status_code, "reviews" in refused.json()["error"]["message"]) == (422, True)
         unknown = client.post("/v1/explain", json={"text": "the fox", "target": "nobody"})
         assert (unknown.status_code, "nobody" in unknown.json()["error"]["message"]) == (422, True)
+
+
+def threads_of(outputs: Any) -> int:
+    """How many threads the session behind an exported model's outputs has."""
+    count: int = outputs.__self__.session.get_session_options().intra_op_num_threads
+    return count
+
+
+@pytest.mark.parametrize("threads", [1, 3])
+def test_an_applications_models_use_as_many_threads_as_were_asked_for(tmp_path: Path, threads: int) -> None:
+    encoder = export(small_model("embedding", normalise=True), tmp_path / "encoder").folder
+    reader = export(small_model("span"), tmp_path / "reader").folder
+    (tmp_path / "log.txt").write_text("the quick brown fox was lazy")
+    indexed([Source.of(tmp_path / "log.txt")])[0].save(tmp_path / "papers", reader=str(reader))
+    faq, papers = save_faq(tmp_path / "faq", encoder, "yes"), tmp_path / "papers"
+    answers, texts = (open_application(folder, threads=threads).opened for folder in (faq, papers))
+    assert [threads_of(answers.index.space.encoder.embedding.outputs), threads_of(texts.reader.outputs)] == [
+        threads,
+        threads,
+    ]

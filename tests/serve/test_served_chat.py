@@ -1,4 +1,4 @@
-"""A chat falls back on the FAQ and the documents that are served beside it, whichever chat it is and whatever comes."""
+"""A chat falls back on the FAQs and documents that are served beside it, whichever chat it is and whatever comes."""
 
 import asyncio
 from collections.abc import Iterator
@@ -42,6 +42,23 @@ def save_faq(folder: Path, price: str) -> Path:
 @pytest.fixture(scope="module")
 def faq(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return save_faq(tmp_path_factory.mktemp("served") / "faq", "four crowns")
+
+
+@pytest.fixture(scope="module")
+def ferry(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """An FAQ on other matters, but for one question that is much like one of the first."""
+    entries = (
+        Entry("When does the ferry leave?", "The ferry leaves at ten.", ("At what time does the ferry leave?",)),
+        Entry(
+            "How much is a ticket for the ferry?",
+            "The crossing is two crowns.",
+            ("What is the price of a ticket for the ferry?",),
+        ),
+        Entry("渡轮几点开？", "渡轮十点开。", ("渡轮什么时候开？",)),
+    )
+    folder = tmp_path_factory.mktemp("ferry") / "ferry"
+    Faq.of(FaqIndex.of(entries, TextVectors("default"))).save(folder)
+    return folder
 
 
 @pytest.fixture(scope="module")
@@ -94,6 +111,27 @@ def test_what_was_answered_already_is_said_to_be_so(faq: Path) -> None:
         assert (second["answer"], second["again"]) == (None, first["answer"])
 
 
+@pytest.mark.parametrize("first", ["faq", "ferry"])
+def test_of_several_faqs_the_surest_answers(faq: Path, ferry: Path, first: str) -> None:
+    folders = (faq, ferry) if first == "faq" else (ferry, faq)
+    with served("default:chat", *folders) as client:
+        found = [
+            said(client, text) for text in (TICKET, "How much is a ticket for the ferry?", CHINESE, "渡轮几点开？")
+        ]
+        answers = ["A ticket costs four crowns.", "The crossing is two crowns.", "门票四元。", "渡轮十点开。"]
+        assert [one["answer"] for one in found] == answers
+        assert {one["source"] for one in found} == {"faq"}
+
+
+def test_where_one_faq_has_spoken_another_gives_no_worse_answer(faq: Path, ferry: Path) -> None:
+    with served("default:chat", faq, ferry) as client:
+        first = said(client, TICKET)
+        both = [one["answer"] for one in first["candidates"] if one["source"] == "faq"]
+        assert both == [first["answer"], "The crossing is two crowns."]
+        second = said(client, TICKET, first["conversation"])
+        assert (second["answer"], second["again"]) == (None, first["answer"])
+
+
 def test_a_rebuilt_faq_is_known_to_the_chat(tmp_path: Path) -> None:
     folder = save_faq(tmp_path / "faq", "four crowns")
     told: list[str] = []
@@ -113,5 +151,4 @@ def test_the_documents_beside_a_chat_are_asked_too(folders: dict[str, Path], tmp
     models = Models(folders_of(["default:chat", str(tmp_path / "papers")]))
     models.open()
     chat, papers = (models.find(None, ask).application.opened for ask in ("chat", "documents"))
-    assert chat.documents is papers
-    assert chat.faq is None
+    assert (chat.faqs, chat.documents) == ((), (papers,))

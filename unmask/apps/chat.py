@@ -1,7 +1,7 @@
 """A chat: what was said so far comes in, the reply that fits best goes out, or that nothing is known to say.
 
-Replies are those of its dialogues, found by words and by vectors and weighed by a cross-encoder. A collection of
-frequent questions and an index of documents may stand behind it: what they answer is said where it fits better. Nothing
+Replies are those of its dialogues, found by words and by vectors and weighed by a cross-encoder. Collections of
+frequent questions and indexes of documents may stand behind it: what they answer is said where it fits better. Nothing
 that was said earlier in the conversation is said again, nor anything much like it; where that was the answer, nobody
 else gives a worse one in its place.
 """
@@ -113,11 +113,11 @@ class Chat:
         scores: ReplyScores | None,
         threshold: float,
         *,
-        faq: Knowledge | None = None,
-        documents: Knowledge | None = None,
+        faqs: Sequence[Knowledge] = (),
+        documents: Sequence[Knowledge] = (),
     ) -> None:
         self.base, self.scores, self.threshold = base, scores, threshold
-        self.faq, self.documents = faq, documents
+        self.faqs, self.documents = tuple(faqs), tuple(documents)
 
     def __call__(self, said: str, history: Sequence[str] = ()) -> Reply:
         """The reply to something, given what was said before."""
@@ -132,9 +132,9 @@ class Chat:
         before = Said(turns[:-1])
         # what the dialogues said may be the answer once more to the same words; to others they have others
         candidates = self.candidates(turns, but=turns[-1:] if said in before else turns)
-        for source, knowledge in (("faq", self.faq), ("documents", self.documents)):
-            if knowledge is not None and max((one.margin for one in candidates), default=0.0) < SURE:
-                candidates += _told(knowledge, source, said)
+        for source, those in (("faq", self.faqs), ("documents", self.documents)):
+            if max((one.margin for one in candidates), default=0.0) < SURE:
+                candidates += [one for knowledge in those for one in _told(knowledge, source, said)]
         return self._chosen(candidates, before)
 
     def many(self, utterances: Sequence[Utterance]) -> list[Reply | Refused]:
@@ -170,11 +170,11 @@ class Chat:
         return Candidate(possible.response, score, "dialogue", fit, possible.known, margin)
 
     def _chosen(self, candidates: Sequence[Candidate], before: Said) -> Reply:
-        """The best that is new; where the best of all was said before, only its own source may have another."""
+        """The best that is new; where the best of all was said before, only dialogues may have another of theirs."""
         ordered = sorted(candidates, key=lambda candidate: -candidate.margin)
         best = ordered[0] if ordered else None
         again = best if best is not None and best.answer in before and self._is_enough(best) else None
-        new = [one for one in ordered if one.answer not in before and (again is None or one.source == again.source)]
+        new = [one for one in ordered if one.answer not in before and (again is None or _both_of_dialogues(one, again))]
         shown = tuple(new[:SHOWN])
         if shown and self._is_enough(shown[0]):
             return Reply(shown[0].answer, shown[0].score, shown[0].source, shown)
@@ -190,8 +190,8 @@ class Chat:
 def open_chat(
     folder: Path | str,
     *,
-    faq: Knowledge | None = None,
-    documents: Knowledge | None = None,
+    faqs: Sequence[Knowledge] = (),
+    documents: Sequence[Knowledge] = (),
     device: str = "cpu",
     threads: int | None = None,
 ) -> Chat:
@@ -207,7 +207,7 @@ def open_chat(
             raise InputError(f"{folder}, a damaged chat folder ({error})", do="train it again") from error
         base = ResponseBase.load(folder, tower)
         cross = Predictor.open(folder / CROSS, device=device, threads=threads)
-        return Chat(base, ReplyScores(cross, weights, base.responses), threshold, faq=faq, documents=documents)
+        return Chat(base, ReplyScores(cross, weights, base.responses), threshold, faqs=faqs, documents=documents)
 
     return read_whole(folder, "chat", read)
 
@@ -223,6 +223,11 @@ def _told(knowledge: Knowledge, source: str, said: str) -> list[Candidate]:
         return []
     margin = min(1.0, _beyond(score, float(getattr(knowledge, "threshold", 0.0))))
     return [Candidate(answer, score, source, margin=margin)]
+
+
+def _both_of_dialogues(one: Candidate, other: Candidate) -> bool:
+    """Two FAQs share a source, but are two: where one has spoken, the other is somebody else."""
+    return one.source == other.source == "dialogue"
 
 
 def _beyond(score: float, threshold: float) -> float:

@@ -16,10 +16,10 @@ Opened: TypeAlias = "ServingFolder | ModelFolder"
 App = Callable[..., Any]  # which of them it is, only the folder knows
 
 
-def load(name: Path | str, *, device: str = "cpu") -> App:
+def load(name: Path | str, *, device: str = "cpu", threads: int | None = None) -> App:
     """Opens a model's folder and gives the application for its head, or the folder of an application itself.
 
-    A serving folder answers without torch.
+    A serving folder answers without torch, on `threads` cores; all if not given.
 
     >>> import tempfile
     >>> from unmask.model.about import About
@@ -36,30 +36,30 @@ def load(name: Path | str, *, device: str = "cpu") -> App:
     """
     app = read_app(name)
     if app is not None:
-        return _open_app(Path(name), app["app"], device)
-    opened = open_any(name, device=device)
+        return _open_app(Path(name), app["app"], device=device, threads=threads)
+    opened = open_any(name, device=device, threads=threads)
     make = APPS.get(opened.about.head)
     return Predictor.of(opened, str(name)) if make is None else make(opened)
 
 
-def _open_app(folder: Path, kind: str, device: str) -> App:
+def _open_app(folder: Path, kind: str, *, device: str, threads: int | None) -> App:
     """Each kind is imported only where it is wanted."""
     if kind == "documents":
         from unmask.apps.documents import open_documents
 
-        return open_documents(folder, device=device)
+        return open_documents(folder, device=device, threads=threads)
     if kind == "faq":
         from unmask.apps.faq import open_faq
 
-        return open_faq(folder, device=device)
+        return open_faq(folder, device=device, threads=threads)
     if kind == "chat":
         from unmask.apps.chat import open_chat
 
-        return open_chat(folder, device=device)
+        return open_chat(folder, device=device, threads=threads)
     if kind == "search":
         from unmask.apps.search import open_search
 
-        return open_search(folder, device=device)
+        return open_search(folder, device=device, threads=threads)
     wanted = "documents, faq, chat or search"
     raise InputError(f"{folder}, a folder of the application {kind!r}", wanted=wanted, do="update unmask")
 

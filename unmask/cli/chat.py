@@ -3,7 +3,7 @@
 import json
 import os
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -30,9 +30,12 @@ def talk(
         Path | None, typer.Argument(metavar="[DIR]", help="A chat's folder; the small chat of the package if none.")
     ] = None,
     say: Annotated[str | None, typer.Option("--say", help="Say this and end: one turn, one answer.")] = None,
-    faq: Annotated[Path | None, typer.Option("--faq", help="An FAQ's folder, for what the dialogues lack.")] = None,
+    faqs: Annotated[
+        list[Path] | None, typer.Option("--faq", help="An FAQ's folder, for what the dialogues lack; may be repeated.")
+    ] = None,
     documents: Annotated[
-        Path | None, typer.Option("--documents", help="A documents' folder, for what the dialogues lack.")
+        list[Path] | None,
+        typer.Option("--documents", help="A documents' folder, for what the dialogues lack; may be repeated."),
     ] = None,
     keep: Annotated[
         Path | None,
@@ -52,7 +55,7 @@ def talk(
     interactive = say is None and sys.stdin.isatty()
     conversations = Conversations(_kept(keep, interactive or conversation is not None))
     conversations.expire()
-    talked = Talk(_open(folder, faq, documents, device), conversations, conversation)
+    talked = Talk(_open(folder, faqs or [], documents or [], device, console.threads), conversations, conversation)
     if say is not None:
         spoken = talked.say(say)
         return Answer(spoken.to_dict(), spoken.words)
@@ -134,23 +137,27 @@ def evaluate(
     read = read_dialogues(data)
     for line in read.notes:
         console.note(line)
-    found = open_chat(folder, device=device).measured(make_pools(read.dialogues, most=most, seed=console.seed))
+    found = open_chat(folder, device=device, threads=console.threads).measured(
+        make_pools(read.dialogues, most=most, seed=console.seed)
+    )
     scores = {name: figures.to_dict() for name, figures in found.items()}
     fields = {"folder": str(folder), "pools": scores["chat"]["pools"], "scores": scores}
     return Answer(fields, "\n".join([f"{folder}: {fields['pools']:,} pools of ten replies", *_table(scores)]))
 
 
-def _open(folder: Path | None, faq: Path | None, documents: Path | None, device: str) -> "Chat":
+def _open(
+    folder: Path | None, faqs: Sequence[Path], documents: Sequence[Path], device: str, threads: int | None
+) -> "Chat":
     from unmask.apps.load import load
 
-    answers, texts = (None if path is None else load(path) for path in (faq, documents))
+    answers, texts = ([load(path, threads=threads) for path in paths] for paths in (faqs, documents))
     if folder is not None:
         from unmask.apps.chat import open_chat
 
-        return open_chat(folder, faq=answers, documents=texts, device=device)
+        return open_chat(folder, faqs=answers, documents=texts, device=device, threads=threads)
     from unmask.apps.builtin_chat import builtin_chat
 
-    return builtin_chat(faq=answers, documents=texts)
+    return builtin_chat(faqs=answers, documents=texts)
 
 
 def _kept(keep: Path | None, wanted: bool) -> Path | str:

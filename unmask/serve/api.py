@@ -8,6 +8,7 @@ from typing import Any, ClassVar, Literal
 from pydantic import ConfigDict, Field, model_validator
 
 from unmask.apps.refusing import Refused
+from unmask.apps.sentiment import NEUTRAL_BELOW
 from unmask.apps.vectors import Vector
 from unmask.data.examples import QuestionExample, TextExample
 from unmask.data.tagged import untagged
@@ -78,11 +79,23 @@ class Classify(OfTexts):
         "several": {"text": ["I would see it again.", "一点也不好看。"]},
         "a pair": {"text": "Where is the key?", "pair": "Have you seen the key?"},
         "only where it is sure, and why": {"text": "I would see it again.", "threshold": 0.8, "words": True},
+        "neutral only where it is a toss-up": {
+            "text": "一点也不好看。",
+            "neutral_below": 0.6,
+            "model": "default:sentiment",
+        },
     }
 
     pair: Text | Texts | None = Field(None, description="The second text of each pair, where the model reads pairs.")
     threshold: float = Field(0.0, ge=0, le=1, description="Give no label where the confidence is lower.")
     words: bool = Field(False, description="Whether to show the words that carried it; needs a model in torch.")
+    neutral_below: float | None = Field(
+        None,
+        ge=0,
+        le=1,
+        description=f"Of labels that are two sides of a feeling: neutral where both are lower; {NEUTRAL_BELOW} if not "
+        "given. A model of three sides says itself what is neutral; one of other labels refuses it.",
+    )
 
     @property
     def lengthy(self) -> bool:
@@ -94,7 +107,7 @@ class Classify(OfTexts):
 
     def example(self, number: int) -> ToClassify:
         pair = self.pair if isinstance(self.pair, str | None) else self.pair[number]
-        return ToClassify(listed(self.text)[number], pair, self.threshold, self.words)
+        return ToClassify(listed(self.text)[number], pair, self.threshold, self.words, self.neutral_below)
 
     @model_validator(mode="after")
     def _short_enough_for_words(self) -> "Classify":

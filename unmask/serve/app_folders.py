@@ -10,7 +10,7 @@ from unmask.errors import InputError
 from unmask.serve.questions import Application, ToAsk, ToSay
 
 
-def of_app(folder: Path, kind: str) -> Application:
+def of_app(folder: Path, kind: str, *, threads: int | None = None) -> Application:
     """Opens the application that lies in a folder.
 
     >>> of_app(Path("mine"), "poetry")
@@ -19,7 +19,7 @@ def of_app(folder: Path, kind: str) -> Application:
     """
     if kind not in ASKS:
         raise InputError(f"{folder}, a folder of the application {kind!r}", wanted=f"one of {', '.join(ASKS)}")
-    opened = load(folder)
+    opened = load(folder, threads=threads)
     return Application(kind, {kind: partial(ASKS[kind], opened)}, opened=opened)
 
 
@@ -32,11 +32,11 @@ def of_builtin_chat() -> Application:
 
 
 def acquaint(applications: Iterable[Application]) -> None:
-    """Puts the first FAQ and the first documents of those served behind every chat among them."""
+    """Puts all FAQs and documents of those served behind every chat among them."""
     real = [application for application in applications if application.opened is not None]
-    faq, documents = (next((one.opened for one in real if kind in one.asks), None) for kind in ("faq", "documents"))
+    faqs, documents = (tuple(one.opened for one in real if kind in one.asks) for kind in ("faq", "documents"))
     for chat in (one.opened for one in real if "chat" in one.asks):
-        chat.faq, chat.documents = faq, documents
+        chat.faqs, chat.documents = faqs, documents
 
 
 def _answer(opened: Any, examples: list[ToAsk]) -> list[Any]:

@@ -41,7 +41,7 @@ def open_application(name: Path | str, *, threads: int | None = None) -> Applica
         return of_builtin_chat()
     app = read_app(folder)
     if app is not None:
-        return of_app(folder, app["app"])
+        return of_app(folder, app["app"], threads=threads)
     return of_model(open_any(name, threads=threads), str(name))
 
 

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 from unmask.apps.classify import Classify, Judged
 from unmask.apps.predict import Predictor
 from unmask.apps.refusing import Refused
-from unmask.apps.sentiment import side_of, sides_in_words
+from unmask.apps.sentiment import NEUTRAL_BELOW, side_of, sides_in_words
 from unmask.data.examples import TextExample
 from unmask.errors import InputError
 from unmask.serve.questions import Ask, ToClassify
@@ -57,27 +57,46 @@ def _judged(classify: Classify, sides: Mapping[str, str] | None, examples: list[
 def _told(
     classify: Classify, sides: Mapping[str, str] | None, judged: Judged, example: ToClassify
 ) -> Judged | Felt | Refused:
+    if sides is None and example.neutral_below is not None:
+        return _NO_FEELING
     told = judged.or_none_below(example.threshold)
     try:
         told = classify.with_words(told, _text(example)) if example.words else told
     except InputError as error:
         return Refused(str(error))
-    return told if sides is None else Felt(told, side_of(told, sides))
+    return told if sides is None else Felt(told, _side(told, sides, example.neutral_below))
+
+
+def _side(judged: Judged, sides: Mapping[str, str], neutral_below: float | None) -> str | None:
+    return side_of(judged, sides, neutral_below=NEUTRAL_BELOW if neutral_below is None else neutral_below)
 
 
 def _plain(predictor: Predictor, examples: list[ToClassify]) -> list[Any]:
     """A value, or several labels, of each text: there is no likeliest class to be unsure of."""
     answers: Sequence[Any] = predictor.many([_text(example) for example in examples])
-    return [
-        _NOT_ONE_CLASS if example.threshold or example.words else answer
-        for example, answer in zip(examples, answers, strict=True)
-    ]
+    return [_refused_of(example) or answer for example, answer in zip(examples, answers, strict=True)]
+
+
+def _refused_of(example: ToClassify) -> Refused | None:
+    """What only a model of one class a text can be asked."""
+    if example.threshold or example.words:
+        return _NOT_ONE_CLASS
+    return None if example.neutral_below is None else _NO_FEELING
 
 
 def _text(example: ToClassify) -> TextExample:
     return TextExample(example.text, example.pair)
 
 
+_NO_FEELING = Refused(
+    str(
+        InputError(
+            "'neutral_below' for a model whose labels are no sides of a feeling",
+            wanted="labels such as positive and negative, pos and neg, 正面 and 负面",
+            do="leave it out",
+        )
+    )
+)
 _NOT_ONE_CLASS = Refused(
     str(
         InputError(

@@ -47,11 +47,15 @@ class Client:
         pair: str | list[str] | None = None,
         threshold: float | None = None,
         words: bool | None = None,
+        neutral_below: float | None = None,
         model: str | None = None,
     ) -> Any:
-        """The class, classes or value of texts, or of pairs of texts; none below a threshold, and why on request."""
-        asked = {"text": text, "pair": pair, "threshold": threshold, "words": words, "model": model}
-        return _answers(self._post("/v1/classify", **asked))
+        """The class, classes or value of texts, or of pairs of texts; none below a threshold, and why on request.
+
+        `neutral_below` is for labels that are two sides of a feeling: `sentiment` is neutral where both are lower.
+        """
+        asked = {"text": text, "pair": pair, "threshold": threshold, "words": words, "neutral_below": neutral_below}
+        return _answers(self._post("/v1/classify", model=model, **asked))
 
     def tag(self, text: str | list[str], *, model: str | None = None) -> Any:
         """The entities of texts."""

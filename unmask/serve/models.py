@@ -3,8 +3,8 @@
 A model has a queue for answers, and one beside it for explanations, which take long: nobody else waits for them.
 
 A new model is opened beside the old one and takes its place in one moment; what the old one had accepted it still
-answers, and then it is let go. A folder that cannot be opened changes nothing. A chat knows the FAQ and the documents
-that are served beside it, also when they or it are replaced.
+answers, and then it is let go. A folder that cannot be opened changes nothing. A chat knows the FAQs and documents that
+are served beside it, also when they or it are replaced.
 """
 
 import asyncio

@@ -26,6 +26,7 @@ class ToClassify:
     pair: str | None = None
     threshold: float = 0.0
     words: bool = False
+    neutral_below: float | None = None  # of two sides of a feeling; none: as the application has it
 
 
 @dataclass(frozen=True)
