@@ -13,6 +13,7 @@ from small_models import small_model
 from unmask.compress.export import export, sample_rows
 from unmask.compress.onnx_bert import bert_graph
 from unmask.data.rows import Row
+from unmask.errors import InputError
 from unmask.runtime.engine import LOAD, MANY, SHORT, Engine, is_busy, usable_cores
 from unmask.runtime.folder import open_serving
 
@@ -22,7 +23,7 @@ SHORT_ROW = next(row for row in ROWS if 5 < len(row.ids) <= SHORT)
 
 def threads_of(engine: Engine) -> set[int]:
     """For which numbers of threads a model was opened."""
-    return set(engine._sessions)
+    return {threads for threads, _ in engine._sessions}
 
 
 @pytest.fixture(scope="module")
@@ -120,6 +121,15 @@ def test_an_engine_stays_what_it_was_when_its_file_does_not(become: str, folder:
         file.write_bytes(bert_graph(small_model("classes")).SerializeToString())
     for found in engine.outputs([SHORT_ROW] * MANY):
         np.testing.assert_allclose(found, expected, atol=1e-5)
+
+
+def test_what_was_left_out_is_not_taken_from_another_file(tmp_path: Path) -> None:
+    file = tmp_path / "model.onnx"
+    file.write_bytes(bert_graph(small_model("pretraining")).SerializeToString())
+    engine = Engine(file, "pretraining")
+    file.unlink()
+    with pytest.raises(InputError, match="no longer the one"):
+        engine.outputs(ROWS)
 
 
 @pytest.mark.parametrize(("load", "busy"), [("9.0 9.0 9.0 1/99 7", False), ("0.0 0.0 0.0 999/999 7", True)])

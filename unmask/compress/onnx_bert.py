@@ -3,7 +3,8 @@
 Inputs are `input_ids`, `attention_mask` and `token_type_ids`, (batch, sequence) each, all sizes free. Every head has
 the outputs that published models of its kind have; a few have one more, which `unmask` asks for because it costs less:
 `mask_logits` has a row for each [MASK] of the batch in place of the vocabulary's logits for every token. Pretrained
-models also have every layer, `hidden_states.0` (the embeddings) to the last; what is not asked for is not computed.
+models also have every layer, `hidden_states.0` (the embeddings) to the last. onnxruntime computes all outputs,
+whichever are asked for: our own runtime opens such graphs without the logits of every token until somebody wants them.
 """
 
 import json

@@ -21,6 +21,7 @@ from numpy.typing import NDArray
 from unmask.data.rows import Row
 from unmask.errors import InputError
 from unmask.runtime.batching import BATCH_TOKENS, batches, padded
+from unmask.runtime.lean_graph import without_output
 
 Report = Callable[[int, int], None]  # told after each batch: tokens done, tokens in all
 Floats = NDArray[np.float32]
@@ -34,6 +35,7 @@ SHORT = 32  # tokens; a model of which one thread cannot compute so many by that
 LOOKING = "1000"  # microseconds for which a thread without work looks for more: longer than from one text to the next
 LOOKS = 3  # at what others do, a millisecond apart
 LOAD = Path("/proc/loadavg")  # where Linux says how many threads run
+COSTLY = dict.fromkeys(("pretraining", "masked_words"), "logits")  # head: an output that few ask for, (B, S, V)
 SLOWER = ["SkipLayerNormFusion", "BiasGeluFusion"]  # operators that take longer than what they replace
 
 
@@ -47,8 +49,8 @@ class Engine:
         self._file = _file_of(model)
         few = FEW // max(self._file.bytes, 1)
         self._few = few if few >= SHORT else 0  # tokens that one thread computes alone
-        usual = self._threads_for(SHORT)
-        self._sessions = {usual: open_session(model, threads=usual)}  # by threads; others are opened when needed
+        self._sessions: dict[tuple[int, str], Any] = {}  # by threads and by the output that is left out
+        self._session(self._threads_for(SHORT), ())  # others are opened when they are needed
 
     def outputs(
         self, rows: Sequence[Row], *, tokens: int = BATCH_TOKENS, report: Report = lambda *_: None
@@ -69,14 +71,14 @@ class Engine:
     def run(self, rows: Sequence[Row], fetch: Sequence[str]) -> Values:
         """Named outputs of the graph for one batch."""
         tokens = len(rows) * max(len(row.ids) for row in rows)
-        return _run(self._session(self._threads_for(tokens)), rows, fetch)
+        return _run(self._session(self._threads_for(tokens), fetch), rows, fetch)
 
     def _values(self, groups: Sequence[Sequence[Row]], fetch: Sequence[str], tokens: int) -> Iterator[Values]:
         """The outputs for each of many batches, in their order."""
         if self.threads == 1 or tokens < MANY or len(groups) < 2 * self.threads or self._file.bytes > TWICE:
             yield from (self.run(rows, fetch) for rows in groups)
             return
-        session = self._session(1)
+        session = self._session(1, fetch)
         with ThreadPoolExecutor(self.threads) as pool:
             yield from pool.map(lambda rows: _run(session, rows, fetch), groups)
 
@@ -84,15 +86,29 @@ class Engine:
         """How many threads compute a batch together."""
         return 1 if tokens <= self._few else self.threads
 
-    def _session(self, threads: int) -> Any:
+    def _session(self, threads: int, fetch: Sequence[str]) -> Any:
         """The model for so many threads; where its file is no longer there or another, as it was opened before."""
-        if threads not in self._sessions and _file_of(self.model) == self._file:
-            self._sessions[threads] = open_session(self.model, threads=threads)
-        return self._sessions.get(threads) or next(iter(self._sessions.values()))
+        costly = COSTLY.get(self.head or "", "")
+        without = "" if costly in fetch else costly
+        if (threads, without) not in self._sessions:
+            if self._sessions and _file_of(self.model) != self._file:
+                return self._opened_before(without)
+            self._sessions[threads, without] = open_session(self.model, threads=threads, without=without)
+        return self._sessions[threads, without]
+
+    def _opened_before(self, without: str) -> Any:
+        for (_, left_out), session in self._sessions.items():
+            if left_out in ("", without):
+                return session
+        raise InputError(
+            "a model whose file is no longer the one that was opened", wanted="the same", do="open it again"
+        )
 
 
-def open_session(model: Path | bytes, *, threads: int | None = None) -> Any:
+def open_session(model: Path | bytes, *, threads: int | None = None, without: str = "") -> Any:
     """onnxruntime's session for a file or its bytes, with as many threads as this process may use.
+
+    An output may be left out: it would be computed every time, whether it is asked for or not.
 
     Where the machine is idle, threads without work look for more before they sleep, as to wake them takes longer than
     many an operator; elsewhere they would take time from others. Memory is not planned for every length that comes:
@@ -106,8 +122,9 @@ def open_session(model: Path | bytes, *, threads: int | None = None) -> Any:
     options.add_session_config_entry("session.intra_op.allow_spinning", "0" if is_busy() else "1")
     options.add_session_config_entry("session.intra_op.spin_duration_us", LOOKING)
     try:
+        content = without_output(model, without) if without else model
         return onnxruntime.InferenceSession(
-            model, options, providers=["CPUExecutionProvider"], disabled_optimizers=SLOWER
+            content, options, providers=["CPUExecutionProvider"], disabled_optimizers=SLOWER
         )
     except Exception as error:  # onnxruntime's own words: an operator or opset that it does not know, a damaged file
         name, words = model if isinstance(model, Path) else "a graph", str(error).splitlines()[0]
