@@ -1,5 +1,6 @@
 """The engine: answers do not depend on batch-mates or order, memory is bounded, and torch is never loaded."""
 
+import shutil
 import subprocess
 import sys
 import time
@@ -10,11 +11,19 @@ import pytest
 from small_models import small_model
 
 from unmask.compress.export import export, sample_rows
+from unmask.compress.onnx_bert import bert_graph
 from unmask.data.rows import Row
-from unmask.runtime.engine import MANY, Engine, usable_cores
+from unmask.errors import InputError
+from unmask.runtime.engine import LOAD, MANY, SHORT, Engine, is_busy, usable_cores
 from unmask.runtime.folder import open_serving
 
 ROWS = sample_rows(small_model("tokens"))
+SHORT_ROW = next(row for row in ROWS if 5 < len(row.ids) <= SHORT)
+
+
+def threads_of(engine: Engine) -> set[int]:
+    """For which numbers of threads a model was opened."""
+    return {threads for threads, _ in engine._sessions}
 
 
 @pytest.fixture(scope="module")
@@ -70,18 +79,81 @@ def test_threads_with_batches_of_their_own_give_the_same_in_order(folder: Path) 
     rows = ROWS * (MANY // sum(len(row.ids) for row in ROWS) + 1)
     told: list[tuple[int, int]] = []
     found = two.outputs(rows, report=lambda *progress: told.append(progress))
-    assert "_of_one_thread" in vars(two)
     assert told == sorted(told)
     for ours, expected in zip(found, one.outputs(rows), strict=True):
         np.testing.assert_allclose(ours, expected, atol=1e-5)
 
 
-def test_a_few_rows_or_a_large_model_are_opened_once(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    engine = open_serving(folder, threads=2).engine
-    engine.outputs(ROWS)
+def test_a_large_model_is_opened_once(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("unmask.runtime.engine.TWICE", 10)
+    monkeypatch.setattr("unmask.runtime.engine.FEW", 10)
+    engine = open_serving(folder, threads=2).engine
+    engine.outputs(ROWS[:1])
     engine.outputs(ROWS * 50)
-    assert "_of_one_thread" not in vars(engine)
+    assert threads_of(engine) == {2}
+
+
+def test_a_short_text_of_a_small_model_wakes_no_other_thread(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("unmask.runtime.engine.FEW", SHORT * (folder / "onnx/model.onnx").stat().st_size)
+    engine = open_serving(folder, threads=2).engine
+    alone = engine.outputs([SHORT_ROW])
+    assert threads_of(engine) == {1}
+    several = engine.outputs([SHORT_ROW] * 5)  # together more than a short text
+    assert threads_of(engine) == {1, 2}
+    np.testing.assert_allclose(several, alone * 5, atol=1e-5)
+
+
+def test_a_model_that_takes_longer_is_computed_by_all_threads(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("unmask.runtime.engine.FEW", SHORT * (folder / "onnx/model.onnx").stat().st_size - 1)
+    engine = open_serving(folder, threads=2).engine
+    engine.outputs([Row([2, 3], [0, 0], 0)])
+    assert threads_of(engine) == {2}
+
+
+@pytest.mark.parametrize("become", ["another", "nothing"])
+def test_an_engine_stays_what_it_was_when_its_file_does_not(become: str, folder: Path, tmp_path: Path) -> None:
+    file = tmp_path / "model.onnx"
+    shutil.copy(folder / "onnx/model.onnx", file)
+    engine = Engine(file, "tokens", threads=2)
+    expected = engine.outputs([SHORT_ROW])[0]
+    file.unlink()
+    if become == "another":
+        file.write_bytes(bert_graph(small_model("classes")).SerializeToString())
+    for found in engine.outputs([SHORT_ROW] * MANY):
+        np.testing.assert_allclose(found, expected, atol=1e-5)
+
+
+def test_what_was_left_out_is_not_taken_from_another_file(tmp_path: Path) -> None:
+    file = tmp_path / "model.onnx"
+    file.write_bytes(bert_graph(small_model("pretraining")).SerializeToString())
+    engine = Engine(file, "pretraining")
+    file.unlink()
+    with pytest.raises(InputError, match="no longer the one"):
+        engine.outputs(ROWS)
+
+
+@pytest.mark.parametrize(("load", "busy"), [("9.0 9.0 9.0 1/99 7", False), ("0.0 0.0 0.0 999/999 7", True)])
+def test_a_machine_is_busy_by_what_runs_now(
+    load: str, busy: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "loadavg").write_text(load)
+    monkeypatch.setattr("unmask.runtime.engine.LOAD", tmp_path / "loadavg")
+    assert is_busy() == busy
+
+
+@pytest.mark.skipif(not LOAD.exists(), reason="this system does not say how many threads run")
+def test_others_at_work_are_seen_at_once() -> None:
+    count = usable_cores()
+    others = [subprocess.Popen([sys.executable, "-c", "while True: pass"]) for _ in range(count)]
+    try:
+        deadline = time.monotonic() + 20
+        while not is_busy() and time.monotonic() < deadline:
+            time.sleep(0.05)
+        assert is_busy()
+    finally:
+        for other in others:
+            other.kill()
+            other.wait()
 
 
 def test_at_least_one_core_may_be_used() -> None:

@@ -3,7 +3,8 @@
 Inputs are `input_ids`, `attention_mask` and `token_type_ids`, (batch, sequence) each, all sizes free. Every head has
 the outputs that published models of its kind have; a few have one more, which `unmask` asks for because it costs less:
 `mask_logits` has a row for each [MASK] of the batch in place of the vocabulary's logits for every token. Pretrained
-models also have every layer, `hidden_states.0` (the embeddings) to the last; what is not asked for is not computed.
+models also have every layer, `hidden_states.0` (the embeddings) to the last. onnxruntime computes all outputs,
+whichever are asked for: our own runtime opens such graphs without the logits of every token until somebody wants them.
 """
 
 import json
@@ -95,11 +96,13 @@ class _Drawing:
         graph, parts, own = self.graph, self.parts, f"bert.layers.{number}"
         heads = self.config.heads_of(number)
         if firsts_only:
-            keys_values = parts.linear(x, f"{own}.key_value")
+            keys_values = in_sequences(graph, parts.linear(x, f"{own}.key_value"), self.mask)
             x = self.firsts(x)
-            qkv = [parts.linear(x, f"{own}.query"), *graph.ops("Split", keys_values, outputs=2, axis=1)]
+            query = graph.op("Unsqueeze", parts.linear(x, f"{own}.query"), graph.integers(1))  # (B, 1, W)
+            qkv = [query, *graph.ops("Split", keys_values, outputs=2, axis=2)]
         else:
-            qkv = graph.ops("Split", parts.linear(x, f"{own}.qkv"), outputs=3, axis=1)
+            together = in_sequences(graph, parts.linear(x, f"{own}.qkv"), self.mask)
+            qkv = graph.ops("Split", together, outputs=3, axis=2)
         context = parts.dialect.attention(graph, qkv, self.masking, heads, heads * self.config.head_width)
         added = graph.op("Add", parts.linear(context, f"{own}.attention_out"), x)
         x = parts.norm(added, f"{own}.attention_norm", self.config.norm_epsilon)

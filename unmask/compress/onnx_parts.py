@@ -37,7 +37,7 @@ class Dialect(Protocol):
         ...
 
     def attention(self, graph: GraphWriter, qkv: Sequence[str], masking: Masking, heads: int, width: int) -> str:
-        """What tokens take from those of their sequence."""  # (B · queries, W), (T, W), (T, W) -> (B · queries, W)
+        """What tokens take from those of their sequence."""  # (B, queries, W), (B, S, W) twice -> (B · queries, W)
         ...
 
     def activation(self, graph: GraphWriter, x: str, kind: str) -> str:
@@ -58,12 +58,11 @@ class Fused:
 
     def attention(self, graph: GraphWriter, qkv: Sequence[str], masking: Masking, heads: int, width: int) -> str:
         """Where nothing is hidden, without the mask: only then does onnxruntime go through attention block by block."""
-        query, key, value = (by_sequence(graph, part, masking.mask, width) for part in qkv)  # (B, S, W)
         operator: dict[str, Any] = {"domain": MICROSOFT, "num_heads": heads, "mask_filter_value": HIDDEN}
         attended = graph.choice(
             masking.all_seen,
-            lambda branch: branch.op("MultiHeadAttention", query, key, value, **operator),
-            lambda branch: branch.op("MultiHeadAttention", query, key, value, "", masking.hidden, **operator),
+            lambda branch: branch.op("MultiHeadAttention", *qkv, **operator),
+            lambda branch: branch.op("MultiHeadAttention", *qkv, "", masking.hidden, **operator),
         )
         return graph.op("Reshape", attended, graph.integers(-1, width))
 
@@ -96,7 +95,8 @@ class Portable:
         return Masking(mask, hidden)  # (B, 1, 1, S), to be added
 
     def attention(self, graph: GraphWriter, qkv: Sequence[str], masking: Masking, heads: int, width: int) -> str:
-        shaped = [by_sequence(graph, part, masking.mask, heads, width // heads) for part in qkv]
+        shape = graph.integers(0, 0, heads, width // heads)  # 0: as it is
+        shaped = [graph.op("Reshape", part, shape) for part in qkv]
         query, key, value = (graph.op("Transpose", part, perm=[0, 2, 1, 3]) for part in shaped)  # (B, H, S, K)
         scaled = graph.op("Mul", query, graph.number((width // heads) ** -0.5))
         scores = graph.op("MatMul", scaled, graph.op("Transpose", key, perm=[0, 1, 3, 2]))  # (B, H, S, S)
@@ -171,12 +171,6 @@ def in_sequences(graph: GraphWriter, x: str, mask: str) -> str:
     """Rows of tokens as sequences again."""  # (T, W) -> (B, S, W)
     shape = graph.op("Concat", graph.op("Shape", mask), graph.integers(-1), axis=0)
     return graph.op("Reshape", x, shape)
-
-
-def by_sequence(graph: GraphWriter, x: str, mask: str, *widths: int) -> str:
-    """The same where not all tokens of a sequence are there."""  # (B · queries, W) -> (B, queries, *widths)
-    count = graph.op("Shape", mask, start=0, end=1)
-    return graph.op("Reshape", x, graph.op("Concat", count, graph.integers(-1, *widths), axis=0))
 
 
 def _type(kind: Any) -> int:

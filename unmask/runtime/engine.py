@@ -1,14 +1,16 @@
 """An exported model in onnxruntime: rows in, what the head says of each out, in the rows' order, without torch.
 
 The same outputs as `unmask.model.outputs.outputs_of` gives of the model that was exported, so that tasks decode both by
-the same code. A few texts are computed by all threads together. Of many texts every thread has batches of its own: then
-none waits for another, which on a busy machine halves the time.
+the same code. A short text is computed by one thread where the model is small: to wake others takes longer than they
+save. Longer ones and a few together are computed by all threads. Of many texts every thread has batches of its own:
+then none waits for another, which on a busy machine halves the time.
 """
 
 import os
+import time
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from functools import cached_property
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -19,6 +21,7 @@ from numpy.typing import NDArray
 from unmask.data.rows import Row
 from unmask.errors import InputError
 from unmask.runtime.batching import BATCH_TOKENS, batches, padded
+from unmask.runtime.lean_graph import without_output
 
 Report = Callable[[int, int], None]  # told after each batch: tokens done, tokens in all
 Floats = NDArray[np.float32]
@@ -26,7 +29,13 @@ Values = dict[str, Floats]  # of one batch: outputs of the graph by name
 
 INPUTS = ("input_ids", "attention_mask", "token_type_ids")
 MANY = 4096  # tokens from which on threads have batches of their own: opening the model once more is soon made up for
-TWICE = 200_000_000  # bytes of a model that may lie in memory a second time for that
+TWICE = 200_000_000  # bytes of a model that may lie in memory a second time, for one thread and for all of them
+FEW = 800_000_000  # bytes of a model times tokens up to which one thread is as fast as several: about 2 ms
+SHORT = 32  # tokens; a model of which one thread cannot compute so many by that is always computed by all threads
+LOOKING = "1000"  # microseconds for which a thread without work looks for more: longer than from one text to the next
+LOOKS = 3  # at what others do, a millisecond apart
+LOAD = Path("/proc/loadavg")  # where Linux says how many threads run
+COSTLY = dict.fromkeys(("pretraining", "masked_words"), "logits")  # head: an output that few ask for, (B, S, V)
 SLOWER = ["SkipLayerNormFusion", "BiasGeluFusion"]  # operators that take longer than what they replace
 
 
@@ -37,9 +46,11 @@ class Engine:
 
     def __init__(self, model: Path | bytes, head: str | None, *, threads: int | None = None) -> None:
         self.model, self.head, self.threads = model, head, threads or usable_cores()
-        self.session = open_session(model, threads=self.threads)
-        self._options = onnxruntime.RunOptions()
-        self._options.only_execute_path_to_fetches = True  # a head's other outputs cost nothing
+        self._file = _file_of(model)
+        few = FEW // max(self._file.bytes, 1)
+        self._few = few if few >= SHORT else 0  # tokens that one thread computes alone
+        self._sessions: dict[tuple[int, str], Any] = {}  # by threads and by the output that is left out
+        self._session(self._threads_for(SHORT), ())  # others are opened when they are needed
 
     def outputs(
         self, rows: Sequence[Row], *, tokens: int = BATCH_TOKENS, report: Report = lambda *_: None
@@ -58,41 +69,62 @@ class Engine:
         return found
 
     def run(self, rows: Sequence[Row], fetch: Sequence[str]) -> Values:
-        """Named outputs of the graph for one batch, computed by all threads together."""
-        return self._run(self.session, rows, fetch)
-
-    def _run(self, session: Any, rows: Sequence[Row], fetch: Sequence[str]) -> Values:
-        given = dict(zip(INPUTS, padded(rows), strict=True))
-        return dict(zip(fetch, session.run(list(fetch), given, self._options), strict=True))
+        """Named outputs of the graph for one batch."""
+        tokens = len(rows) * max(len(row.ids) for row in rows)
+        return _run(self._session(self._threads_for(tokens), fetch), rows, fetch)
 
     def _values(self, groups: Sequence[Sequence[Row]], fetch: Sequence[str], tokens: int) -> Iterator[Values]:
         """The outputs for each of many batches, in their order."""
-        if self.threads == 1 or tokens < MANY or len(groups) < 2 * self.threads or _bytes(self.model) > TWICE:
+        if self.threads == 1 or tokens < MANY or len(groups) < 2 * self.threads or self._file.bytes > TWICE:
             yield from (self.run(rows, fetch) for rows in groups)
             return
-        session = self._of_one_thread
+        session = self._session(1, fetch)
         with ThreadPoolExecutor(self.threads) as pool:
-            yield from pool.map(lambda rows: self._run(session, rows, fetch), groups)
+            yield from pool.map(lambda rows: _run(session, rows, fetch), groups)
 
-    @cached_property
-    def _of_one_thread(self) -> Any:
-        """The same model, for threads that each compute a batch alone."""
-        return open_session(self.model, threads=1)
+    def _threads_for(self, tokens: int) -> int:
+        """How many threads compute a batch together."""
+        return 1 if tokens <= self._few else self.threads
+
+    def _session(self, threads: int, fetch: Sequence[str]) -> Any:
+        """The model for so many threads; where its file is no longer there or another, as it was opened before."""
+        costly = COSTLY.get(self.head or "", "")
+        without = "" if costly in fetch else costly
+        if (threads, without) not in self._sessions:
+            if self._sessions and _file_of(self.model) != self._file:
+                return self._opened_before(without)
+            self._sessions[threads, without] = open_session(self.model, threads=threads, without=without)
+        return self._sessions[threads, without]
+
+    def _opened_before(self, without: str) -> Any:
+        for (_, left_out), session in self._sessions.items():
+            if left_out in ("", without):
+                return session
+        raise InputError(
+            "a model whose file is no longer the one that was opened", wanted="the same", do="open it again"
+        )
 
 
-def open_session(model: Path | bytes, *, threads: int | None = None) -> Any:
+def open_session(model: Path | bytes, *, threads: int | None = None, without: str = "") -> Any:
     """onnxruntime's session for a file or its bytes, with as many threads as this process may use.
 
-    Waiting threads look for work all the time only where the machine is idle: elsewhere they would take it from others.
+    An output may be left out: it would be computed every time, whether it is asked for or not.
+
+    Where the machine is idle, threads without work look for more before they sleep, as to wake them takes longer than
+    many an operator; elsewhere they would take time from others. Memory is not planned for every length that comes:
+    that took a tenth of a short text's time.
     """
     options = onnxruntime.SessionOptions()
     options.intra_op_num_threads = threads or usable_cores()
     options.inter_op_num_threads = 1
     options.log_severity_level = 3  # errors alone, which come as exceptions
+    options.enable_mem_pattern = False
     options.add_session_config_entry("session.intra_op.allow_spinning", "0" if is_busy() else "1")
+    options.add_session_config_entry("session.intra_op.spin_duration_us", LOOKING)
     try:
+        content = without_output(model, without) if without else model
         return onnxruntime.InferenceSession(
-            model, options, providers=["CPUExecutionProvider"], disabled_optimizers=SLOWER
+            content, options, providers=["CPUExecutionProvider"], disabled_optimizers=SLOWER
         )
     except Exception as error:  # onnxruntime's own words: an operator or opset that it does not know, a damaged file
         name, words = model if isinstance(model, Path) else "a graph", str(error).splitlines()[0]
@@ -103,8 +135,28 @@ def open_session(model: Path | bytes, *, threads: int | None = None) -> Any:
         ) from error
 
 
-def _bytes(model: Path | bytes) -> int:
-    return model.stat().st_size if isinstance(model, Path) else len(model)
+def _run(session: Any, rows: Sequence[Row], fetch: Sequence[str]) -> Values:
+    given = dict(zip(INPUTS, padded(rows), strict=True))
+    return dict(zip(fetch, session.run(list(fetch), given), strict=True))
+
+
+@dataclass(frozen=True)
+class _File:
+    """By what a file is known again."""
+
+    bytes: int
+    changed: int = 0  # nanoseconds
+    number: int = 0
+
+
+def _file_of(model: Path | bytes) -> _File:
+    if isinstance(model, bytes):
+        return _File(len(model))
+    try:
+        found = model.stat()
+    except OSError:  # opening it says what is wrong
+        return _File(0)
+    return _File(found.st_size, found.st_mtime_ns, found.st_ino)
 
 
 def usable_cores() -> int:
@@ -113,8 +165,20 @@ def usable_cores() -> int:
 
 
 def is_busy() -> bool:
-    """Whether others keep more than half of the cores at work."""
-    return hasattr(os, "getloadavg") and os.getloadavg()[0] > usable_cores() / 2
+    """Whether others keep more than half of the cores at work just now."""
+    return min(_running_others() for _ in range(LOOKS)) > usable_cores() / 2
+
+
+def _running_others() -> float:
+    """How many threads run beside this one; where the system does not say, how many did in the last minute.
+
+    The mean of a minute is only the second choice, as what this process did itself, such as an export, is part of it.
+    """
+    time.sleep(0.001)
+    try:
+        return int(LOAD.read_text().split()[3].split("/")[0]) - 1
+    except (OSError, IndexError, ValueError):
+        return os.getloadavg()[0] if hasattr(os, "getloadavg") else 0
 
 
 def _vector(values: Values, number: int, length: int) -> Floats:
