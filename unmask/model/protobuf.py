@@ -1,4 +1,4 @@
-"""The wire form of protocol buffers, as far as TensorFlow's checkpoint index uses it: bytes to fields and back.
+"""The wire form of protocol buffers, as TensorFlow's checkpoint index and ONNX files use it: bytes to fields, and back.
 
 A message is a run of fields, each a key `number << 3 | kind` and its value. Kinds: 0 a varint, 1 eight bytes, 2 a
 length and as many bytes (texts, messages within messages), 5 four bytes.
@@ -16,7 +16,7 @@ class Malformed(ValueError):
     """Bytes that no writer of the format could have made."""
 
 
-def read_varint(buffer: bytes, start: int) -> tuple[int, int]:
+def read_varint(buffer: bytes | memoryview, start: int) -> tuple[int, int]:
     """A number in groups of seven bits, lowest first, and the place after it.
 
     >>> read_varint(bytes([0xAC, 0x02]), 0)

@@ -9,12 +9,16 @@ import mmap
 from collections.abc import Iterator
 from pathlib import Path
 
+from unmask.model.protobuf import BYTES, FIXED32, FIXED64, VARINT, read_varint, write_varint
+
 # Numbers of the fields that are read, from onnx.proto
 GRAPH = 7  # of a model
 NODE, OUTPUT = 1, 12  # of a graph
 INPUTS, OUTPUTS, ATTRIBUTE = 1, 2, 5  # of a node
 BRANCH = 6  # of an attribute
 NAME = 1  # of a value
+
+SIZES = {FIXED32: 4, FIXED64: 8}
 
 Field = tuple[int, memoryview, memoryview]  # its number, what it holds, and all of it as it stands
 
@@ -25,7 +29,7 @@ def without_output(model: Path | bytes, name: str) -> bytes:
     for number, content, whole in _fields(_view(model)):
         if number == GRAPH:
             graph = _lean(content, name)
-            parts += [_number_in_bytes(GRAPH << 3 | 2), _number_in_bytes(sum(map(len, graph))), *graph]
+            parts += [write_varint(GRAPH << 3 | BYTES), write_varint(sum(map(len, graph))), *graph]
         else:
             parts.append(whole)
     return b"".join(parts)
@@ -76,38 +80,15 @@ def _fields(message: memoryview) -> Iterator[Field]:
     """
     place = 0
     while place < len(message):
-        key, begin = _number(message, place)
+        key, begin = read_varint(message, place)
         kind = key & 7
-        if kind == 2:  # a length comes first
-            length, begin = _number(message, begin)
+        if kind == BYTES:
+            length, begin = read_varint(message, begin)
             end = begin + length
         else:
-            end = _number(message, begin)[1] if kind == 0 else begin + {1: 8, 5: 4}[kind]
+            end = read_varint(message, begin)[1] if kind == VARINT else begin + SIZES[kind]
         yield key >> 3, message[begin:end], message[place:end]
         place = end
-
-
-def _number(message: memoryview, place: int) -> tuple[int, int]:
-    """A whole number, seven bits a byte, the lowest first, and where it ends."""
-    found = shift = 0
-    while True:
-        byte = message[place]
-        found, shift, place = found | (byte & 127) << shift, shift + 7, place + 1
-        if byte < 128:
-            return found, place
-
-
-def _number_in_bytes(number: int) -> bytes:
-    """The same written.
-
-    >>> _number(memoryview(_number_in_bytes(300)), 0)
-    (300, 2)
-    """
-    found = bytearray()
-    while number > 127:
-        found.append(number & 127 | 128)
-        number >>= 7
-    return bytes([*found, number])
 
 
 def _view(model: Path | bytes) -> memoryview:
