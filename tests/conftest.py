@@ -3,6 +3,7 @@
 from pathlib import Path
 
 import pytest
+from command import Command
 from hypothesis import settings
 
 settings.register_profile("unmask", deadline=None)  # a busy machine is no failure
@@ -16,3 +17,9 @@ def shared_data() -> Path:
     if not SHARED_DATA.is_dir():
         pytest.skip("the public data sets are not beside the project (../shared/data)")
     return SHARED_DATA
+
+
+@pytest.fixture
+def unmask(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Command:
+    """The command, as it is called in a shell."""
+    return Command(monkeypatch, capsys)

@@ -2,12 +2,11 @@
 
 import json
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pytest
+from command import Command
 
-from unmask import cli
 from unmask.model.about import About
 from unmask.model.bert import Bert
 from unmask.model.config import BertConfig
@@ -27,31 +26,6 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> str:
     model = BertWithHead(Bert(CONFIG), make_head("pretraining", CONFIG))
     save_model(folder, CONFIG, model, Tokenizer(PIECES), About("pretraining"))
     return str(folder)
-
-
-class Command:
-    """Runs the command in this process."""
-
-    def __init__(self, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
-        self.monkeypatch, self.capsys = monkeypatch, capsys
-
-    def __call__(self, *arguments: str) -> tuple[int, str, str]:
-        self.monkeypatch.setattr("sys.argv", ["unmask", *arguments])
-        with pytest.raises(SystemExit) as ended:
-            cli.main()
-        said = self.capsys.readouterr()
-        return int(ended.value.code or 0), said.out, said.err
-
-    def json(self, *arguments: str) -> dict[str, Any]:
-        status, out, _ = self(*arguments, "--json")
-        assert status == 0
-        fields: dict[str, Any] = json.loads(out)
-        return fields
-
-
-@pytest.fixture
-def unmask(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Command:
-    return Command(monkeypatch, capsys)
 
 
 def test_fill_gives_one_object_for_one_text(unmask: Command, folder: str) -> None:

@@ -5,8 +5,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from command import run
 
-from unmask import cli
 from unmask.apps.document_index import Source, indexed
 from unmask.model.about import About
 from unmask.model.bert import Bert
@@ -31,13 +31,6 @@ def reader(tmp_path: Path) -> str:
 def log(tmp_path: Path) -> str:
     (tmp_path / "log.txt").write_text("The keeper lit the lamp.", encoding="utf-8")
     return str(tmp_path / "log.txt")
-
-
-def run(monkeypatch: pytest.MonkeyPatch, *arguments: str) -> int:
-    monkeypatch.setattr("sys.argv", ["unmask", *arguments])
-    with pytest.raises(SystemExit) as ended:
-        cli.main()
-    return int(ended.value.code or 0)
 
 
 def test_ask_gives_the_contracts_json_for_several_files(

@@ -10,31 +10,16 @@ from pathlib import Path
 
 import pytest
 from chats import small_encoder, write_talks
+from command import Command
 
 from unmask import cli
 from unmask.apps.conversations import Conversations
 from unmask.apps.not_knowing import WORDS
 
 
-class Command:
-    """Runs the command in this process, with lines on its standard input."""
-
-    def __init__(self, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
-        self.monkeypatch, self.capsys = monkeypatch, capsys
-
-    def __call__(self, *arguments: str, said: bytes = b"") -> tuple[int, str, str]:
-        self.monkeypatch.setattr("sys.argv", ["unmask", "chat", *arguments])
-        self.monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO(said)))
-        with pytest.raises(SystemExit) as end:
-            cli.main()
-        shown = self.capsys.readouterr()
-        assert "Traceback" not in shown.err
-        return int(end.value.code or 0), shown.out, shown.err
-
-
 @pytest.fixture
 def chat(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Command:
-    return Command(monkeypatch, capsys)
+    return Command(monkeypatch, capsys, "chat")
 
 
 @pytest.fixture(scope="module")

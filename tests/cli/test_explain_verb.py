@@ -4,9 +4,9 @@ import json
 from pathlib import Path
 
 import pytest
+from command import run
 from small_models import small_model
 
-from unmask import cli
 from unmask.model.folder import save_model
 
 
@@ -17,18 +17,11 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> str:
     return str(folder)
 
 
-def run(monkeypatch: pytest.MonkeyPatch, *arguments: str) -> int:
-    monkeypatch.setattr("sys.argv", ["unmask", "explain", *arguments])
-    with pytest.raises(SystemExit) as ended:
-        cli.main()
-    return int(ended.value.code or 0)
-
-
 def test_words_scores_and_faithfulness_are_told(
     folder: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Path
 ) -> None:
     page = tmp_path / "why.html"
-    assert run(monkeypatch, folder, "the fox was lazy", "--target", "good", "--html", str(page), "--json") == 0
+    assert run(monkeypatch, "explain", folder, "the fox was lazy", "--target", "good", "--html", page, "--json") == 0
     told = json.loads(capsys.readouterr().out)
     assert told["label"] == "good"
     assert told["tokens"] == ["the", "fox", "was", "lazy"]
@@ -38,7 +31,7 @@ def test_words_scores_and_faithfulness_are_told(
 def test_people_see_the_text_and_a_verdict(
     folder: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    assert run(monkeypatch, folder, "the fox", "--pair", "was lazy", "--method", "erasure", "--quiet") == 0
+    assert run(monkeypatch, "explain", folder, "the fox", "--pair", "was lazy", "--method", "erasure", "--quiet") == 0
     said = capsys.readouterr().out
     assert said.startswith("the fox\nwas lazy\n")
     assert "faithfulness: " in said
@@ -52,7 +45,7 @@ def test_counterfactuals_and_nearest_examples_are_told_and_shown(
     train, page = tmp_path / "train.csv", tmp_path / "why.html"
     train.write_text("review,label\nthe fox was lazy,good\nnobody had hoped,bad\n")
     more = ["--counterfactual", "--proposer", str(proposer), "--nearest", str(train), "--columns", "text=review"]
-    assert run(monkeypatch, folder, "the fox was lazy", *more, "--html", str(page), "--json", "--quiet") == 0
+    assert run(monkeypatch, "explain", folder, "the fox was lazy", *more, "--html", str(page), "--json", "--quiet") == 0
     told = json.loads(capsys.readouterr().out)
     assert told["nearest"]["rows"][0]["same"] is True
     assert told["counterfactuals"]["label"] == told["label"]
@@ -64,5 +57,5 @@ def test_counterfactuals_and_nearest_examples_are_told_and_shown(
 def test_an_unknown_method_is_one_line_and_status_2(
     folder: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    assert run(monkeypatch, folder, "the fox", "--method", "dice") == 2
+    assert run(monkeypatch, "explain", folder, "the fox", "--method", "dice") == 2
     assert "wanted ig, gradient, erasure, shapley, attention" in capsys.readouterr().err

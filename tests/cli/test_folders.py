@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 import torch
+from command import run
 
-from unmask import cli
 from unmask.model.about import About
 from unmask.model.bert import Bert
 from unmask.model.config import BertConfig
@@ -27,13 +27,6 @@ def folder(tmp_path: Path) -> Path:
     about = About("classes", task="sst2", labels=("bad", "good"), scores={"accuracy": 0.91234567}, provenance=ORIGIN)
     save_model(tmp_path / "model", CONFIG, model, Tokenizer(PIECES, cased=True), about)
     return tmp_path / "model"
-
-
-def run(monkeypatch: pytest.MonkeyPatch, *arguments: str) -> int:
-    monkeypatch.setattr("sys.argv", ["unmask", *arguments])
-    with pytest.raises(SystemExit) as ended:
-        cli.main()
-    return int(ended.value.code or 0)
 
 
 def answer(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], *arguments: str) -> dict[str, Any]:

@@ -1,12 +1,11 @@
 """The verbs classify and sentiment, as the command runs them."""
 
-import json
 from pathlib import Path
 from typing import Any
 
 import pytest
+from command import Command
 
-from unmask import cli
 from unmask.model.about import About
 from unmask.model.bert import Bert
 from unmask.model.config import BertConfig
@@ -25,22 +24,9 @@ def folder(place: Path, *labels: str) -> str:
     return str(place)
 
 
-def run(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], *arguments: str) -> tuple[int, str, str]:
-    monkeypatch.setattr("sys.argv", ["unmask", *arguments])
-    with pytest.raises(SystemExit) as ended:
-        cli.main()
-    said = capsys.readouterr()
-    return int(ended.value.code or 0), said.out, said.err
-
-
-def test_one_text_is_one_object_and_a_file_is_a_list(
-    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Path
-) -> None:
+def test_one_text_is_one_object_and_a_file_is_a_list(unmask: Command, tmp_path: Path) -> None:
     def told(*arguments: str) -> dict[str, Any]:
-        status, out, _ = run(monkeypatch, capsys, *arguments, "-m", model, "--json")
-        assert status == 0
-        fields: dict[str, Any] = json.loads(out)
-        return fields
+        return unmask.json(*arguments, "-m", model)
 
     model = folder(tmp_path / "model", "neg", "pos")
     (tmp_path / "texts.csv").write_text("text\nA good lamp.\nBad.\n")
@@ -52,11 +38,9 @@ def test_one_text_is_one_object_and_a_file_is_a_list(
     assert told("classify", "A good lamp.", "--words")["words"][0]["text"] in ("A", "good", "lamp")
 
 
-def test_in_words_each_text_has_a_line(
-    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Path
-) -> None:
+def test_in_words_each_text_has_a_line(unmask: Command, tmp_path: Path) -> None:
     model = folder(tmp_path / "model", "negative", "positive")
-    status, out, _ = run(monkeypatch, capsys, "sentiment", "A good lamp.", "Bad.", "-m", model, "--abstain-below", "1")
+    status, out, _ = unmask("sentiment", "A good lamp.", "Bad.", "-m", model, "--abstain-below", "1")
     first, second = out.splitlines()
     assert status == 0
     assert first.startswith("(unsure)")
@@ -73,13 +57,12 @@ def test_in_words_each_text_has_a_line(
     ],
 )
 def test_bad_input_is_one_line(
-    monkeypatch: pytest.MonkeyPatch,
-    capsys: pytest.CaptureFixture[str],
+    unmask: Command,
     tmp_path: Path,
     labels: tuple[str, ...],
     arguments: list[str],
     said: str,
 ) -> None:
-    status, _, err = run(monkeypatch, capsys, *arguments, "-m", folder(tmp_path / "model", *labels), "--quiet")
+    status, _, err = unmask(*arguments, "-m", folder(tmp_path / "model", *labels), "--quiet")
     assert (status, len(err.splitlines())) == (2, 1)
     assert said in err

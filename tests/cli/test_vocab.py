@@ -1,44 +1,17 @@
 """The verbs `vocab learn` and `vocab check`, as the command runs them."""
 
 import gzip
-import json
 from pathlib import Path
-from typing import Any
 
 import pytest
+from command import Command
 
-from unmask import cli
 from unmask.text.learning import learn_vocabulary
 from unmask.text.tokenizer import Tokenizer
 from unmask.text.vocabulary import SPECIAL_PIECES, read_vocabulary, write_vocabulary
 
 FIRST = "The miller grinds the corn, and the baker bakes the bread.\n\nNobody bakes like the baker's son.\n"
 SECOND = "磨坊主磨麦子，面包师烤面包。\nGrinding and baking take all day in Łódź.\n"
-
-
-class Command:
-    """Runs `unmask` in this process and keeps what it said."""
-
-    def __init__(self, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
-        self.monkeypatch, self.capsys = monkeypatch, capsys
-
-    def __call__(self, *arguments: object) -> tuple[int, str, str]:
-        self.monkeypatch.setattr("sys.argv", ["unmask", *map(str, arguments)])
-        with pytest.raises(SystemExit) as ended:
-            cli.main()
-        said = self.capsys.readouterr()
-        return int(ended.value.code or 0), said.out, said.err
-
-    def fields(self, *arguments: object) -> dict[str, Any]:
-        status, out, err = self(*arguments, "--json")
-        assert status == 0, err
-        fields: dict[str, Any] = json.loads(out)
-        return fields
-
-
-@pytest.fixture
-def unmask(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Command:
-    return Command(monkeypatch, capsys)
 
 
 @pytest.fixture
@@ -51,7 +24,7 @@ def texts(tmp_path: Path) -> list[Path]:
 
 def test_learn_writes_the_vocabulary_and_says_how_it_fits(unmask: Command, texts: list[Path], tmp_path: Path) -> None:
     output = tmp_path / "new" / "vocab.txt"
-    fields = unmask.fields("vocab", "learn", *texts, "-o", output, "--size", 65)
+    fields = unmask.json("vocab", "learn", *texts, "-o", output, "--size", 65)
     assert read_vocabulary(output) == learn_vocabulary([FIRST, SECOND], size=65)
     assert set(fields) == {"size", "seconds", "unknown_rate", "pieces_per_word"}
     assert (fields["size"], fields["unknown_rate"]) == (65, 0)
@@ -62,14 +35,14 @@ def test_learn_writes_the_vocabulary_and_says_how_it_fits(unmask: Command, texts
 
 def test_the_order_of_files_does_not_change_a_byte(unmask: Command, texts: list[Path], tmp_path: Path) -> None:
     for name, order in (("one", texts), ("two", texts[::-1]), ("three", [tmp_path])):
-        unmask.fields("vocab", "learn", *order, "-o", tmp_path / "out" / name, "--size", 65, "--threads", 1)
+        unmask.json("vocab", "learn", *order, "-o", tmp_path / "out" / name, "--size", 65, "--threads", 1)
     assert len({path.read_bytes() for path in (tmp_path / "out").iterdir()}) == 1
 
 
 def test_learn_takes_casing_slots_and_chinese_words(unmask: Command, texts: list[Path], tmp_path: Path) -> None:
     output = tmp_path / "vocab.txt"
     flags = ("--cased", "--unused", 3, "--chinese-words", "--minimum-count", 1)
-    unmask.fields("vocab", "learn", *texts, "-o", output, "--size", 200, *flags)
+    unmask.json("vocab", "learn", *texts, "-o", output, "--size", 200, *flags)
     pieces = read_vocabulary(output)
     assert pieces[:5] == ["[PAD]", "[unused0]", "[unused1]", "[unused2]", "[UNK]"]
     assert {"The", "Łódź", "磨坊主磨麦子"} <= set(pieces)
@@ -87,7 +60,7 @@ def test_check_suggests_words_and_missing_characters(unmask: Command, texts: lis
     vocabulary = tmp_path / "vocab.txt"
     letters = "abcdefghijklmnopqrstuvwxyz"
     write_vocabulary(vocabulary, [*SPECIAL_PIECES, *letters, *("##" + letter for letter in letters), ",", ".", "the"])
-    fields = unmask.fields("vocab", "check", vocabulary, texts[0])
+    fields = unmask.json("vocab", "check", vocabulary, texts[0])
     assert fields["additions"][0] == {"word": "baker", "count": 2, "pieces": 5, "saves": 8}
     assert fields["missing_characters"] == [{"piece": "'", "count": 1}]
     assert fields["unknown_rate"] == pytest.approx(1 / 22)
@@ -97,11 +70,11 @@ def test_check_suggests_words_and_missing_characters(unmask: Command, texts: lis
 def test_check_respects_a_folders_casing_and_sees_a_files(unmask: Command, texts: list[Path], tmp_path: Path) -> None:
     pieces = learn_vocabulary([FIRST], size=200, cased=True)
     Tokenizer(pieces, cased=True).save(tmp_path / "model")
-    by_folder = unmask.fields("vocab", "check", tmp_path / "model", texts[0])
-    by_file = unmask.fields("vocab", "check", tmp_path / "model" / "vocab.txt", texts[0])
+    by_folder = unmask.json("vocab", "check", tmp_path / "model", texts[0])
+    by_file = unmask.json("vocab", "check", tmp_path / "model" / "vocab.txt", texts[0])
     assert by_folder["unknown_rate"] == 0
     assert {**by_folder, "seconds": 0} == {**by_file, "seconds": 0}
-    lowered = unmask.fields("vocab", "check", tmp_path / "model" / "vocab.txt", texts[0], "--uncased")
+    lowered = unmask.json("vocab", "check", tmp_path / "model" / "vocab.txt", texts[0], "--uncased")
     assert lowered["pieces_per_word"] != by_file["pieces_per_word"]
 
 
