@@ -1,47 +1,80 @@
 import numpy as np
+import pytest
 import torch
 
 from unmask.model.attention import attend
 from unmask.model.dropout import Chance, drop, drop_add, scale, threshold
+from unmask.model.groups import DROPPING_CALL, Groups, equal_lengths, group
 
-STACKS = ((2, 3), (1, 5))
+STACKS = ((2, 3), (1, 5), (1, 6))
+LENGTHS = (3, 3, 5, 6)
+CPU = torch.device("cpu")
+each_way = pytest.mark.parametrize(
+    "groups", [equal_lengths(STACKS), group(STACKS, 4, CPU, dropping=True)], ids=["equal", "padded"]
+)
 
 
 def obvious(qkv: torch.Tensor, heads: int, keep: list[torch.Tensor] | None = None, factor: float = 1.0) -> torch.Tensor:
     """Sequence by sequence, head by head, as in the equation."""
     rows, start = [], 0
-    for stack, (count, length) in enumerate(STACKS):
-        for number in range(count):
-            q, k, v = qkv[start : start + length].view(length, 3, heads, -1).permute(1, 2, 0, 3)
-            weights = torch.softmax(q @ k.transpose(1, 2) / q.shape[-1] ** 0.5, -1)
-            if keep is not None:
-                weights = weights * keep[stack][number] * factor
-            rows.append((weights @ v).transpose(0, 1).reshape(length, -1))
-            start += length
+    for number, length in enumerate(LENGTHS):
+        q, k, v = qkv[start : start + length].view(length, 3, heads, -1).permute(1, 2, 0, 3)
+        weights = torch.softmax(q @ k.transpose(1, 2) / q.shape[-1] ** 0.5, -1)
+        if keep is not None:
+            weights = weights * keep[number][:, :length, :length] * factor
+        rows.append((weights @ v).transpose(0, 1).reshape(length, -1))
+        start += length
     return torch.cat(rows)
 
 
-def masks(chance: Chance, level: int) -> list[torch.Tensor]:
-    device = torch.device("cpu")
-    return [chance.keep(7 + (i << 16), (n, 4, s, s), level, device) for i, (n, s) in enumerate(STACKS)]
+def masks(chance: Chance, level: int, groups: Groups) -> list[torch.Tensor]:
+    """What is kept of each sequence's probabilities, those of padding too."""
+    shapes = [(one.count, 4, one.length, one.length) for one in groups]
+    return [keep for i, shape in enumerate(shapes) for keep in chance.keep(7 + (i << 16), shape, level, CPU)]
 
 
-def test_attention_is_the_equation() -> None:
-    qkv = torch.randn(11, 3 * 16, generator=torch.Generator().manual_seed(0))
-    torch.testing.assert_close(attend(qkv, STACKS, 4), obvious(qkv, 4))
+@each_way
+def test_attention_is_the_equation(groups: Groups) -> None:
+    qkv = torch.randn(17, 3 * 16, generator=torch.Generator().manual_seed(0))
+    torch.testing.assert_close(attend(qkv, groups, 4), obvious(qkv, 4))
 
 
-def test_dropped_attention_and_its_gradient_are_those_of_the_equation() -> None:
-    chance, level = Chance(5, 6), threshold(0.3)
+@each_way
+def test_left_to_right_no_token_sees_a_later_one_or_padding(groups: Groups) -> None:
+    qkv = torch.randn(17, 3 * 16, generator=torch.Generator().manual_seed(0))
+    whole = attend(qkv, groups, 4, causal=True)
+    torch.testing.assert_close(whole, attend(qkv, equal_lengths(STACKS), 4, causal=True))
+    changed = qkv.clone()
+    changed[[2, 5, 10, 16]] += 1.0  # the last token of each sequence
+    kept = torch.tensor([0, 1, 3, 4, 6, 7, 8, 9, 11, 12, 13, 14, 15])
+    torch.testing.assert_close(attend(changed, groups, 4, causal=True)[kept], whole[kept])
+
+
+@each_way
+@pytest.mark.parametrize("rate", [0.0, 0.3])
+def test_attention_with_and_without_dropout_has_the_gradient_of_the_equation(groups: Groups, rate: float) -> None:
+    chance, level = Chance(5, 6), threshold(rate)
+    keep = masks(chance, level, groups) if rate else None
     gradients = []
     for attention in (
-        lambda qkv: attend(qkv, STACKS, 4, rate=0.3, chance=chance, place=7),
-        lambda qkv: obvious(qkv, 4, masks(chance, level), scale(level)),
+        lambda qkv: attend(qkv, groups, 4, rate=rate, chance=chance, place=7),
+        lambda qkv: obvious(qkv, 4, keep, scale(level) if rate else 1.0),
     ):
-        qkv = torch.randn(11, 48, generator=torch.Generator().manual_seed(0), dtype=torch.float64, requires_grad=True)
+        qkv = torch.randn(17, 48, generator=torch.Generator().manual_seed(0), dtype=torch.float64, requires_grad=True)
         attention(qkv).tanh().sum().backward()
         gradients.append(qkv.grad)
     torch.testing.assert_close(*gradients)
+
+
+def test_lengths_share_a_group_where_their_padding_costs_less_than_a_call() -> None:
+    near = int((DROPPING_CALL / 12) ** 0.5)  # one sequence of this length costs what a call costs
+    short, long = tuple((2, length) for length in range(5, 12)), ((1, 3 * near), (1, 6 * near))
+    assert [(one.count, one.length) for one in group(short, 12, CPU, dropping=True)] == [(14, 11)]
+    assert [(one.count, one.length) for one in group(long, 12, CPU, dropping=True)] == [*long]
+    mixed = group((*short, *long), 12, CPU, dropping=True)
+    assert [one.tokens for one in mixed] == [sum(2 * length for _, length in short), 3 * near, 6 * near]
+    assert mixed[0].seen is not None
+    assert mixed[1].seen is None
 
 
 def test_dropout_keeps_the_mean_and_drops_its_share() -> None:

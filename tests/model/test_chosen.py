@@ -11,12 +11,16 @@ from unmask.model.bert import Bert
 from unmask.model.chosen import choose
 from unmask.model.config import BertConfig
 from unmask.model.dropout import Chance
+from unmask.model.groups import Groups, equal_lengths, group
 from unmask.model.heads import HEADS, BertWithHead, make_head
 from unmask.tasks.objectives import OBJECTIVES, Learner, PretrainingBatch, make_model, needs_pooler
 
 SMALL = BertConfig(vocabulary_size=50, width=32, layers=2, heads=4, feed_forward=64, positions=24)
 CPU = torch.device("cpu")
 BATCH = pack([[2, 7, 8, 3], [2, 9, 10, 3], [2, 3], [2, 10, 11, 12, 13, 3]])
+each_way = pytest.mark.parametrize(
+    "groups", [equal_lengths(BATCH.stacks), group(BATCH.stacks, 2, torch.device("cpu"), dropping=True)]
+)
 ASKED = np.array([1, 5, 4, 14, 11])  # of two equally long sequences one is asked twice and one not at all
 POOLED = {"classes", "regression", "next_sentence", "choice", "embedding cls"}
 
@@ -92,23 +96,25 @@ def test_the_last_layer_speaks_only_of_what_is_read(head: str) -> None:
     assert said == [(4 if head in POOLED else 16, 32)]
 
 
-def test_chosen_queries_with_dropout_have_the_gradient_that_autograd_finds() -> None:
-    chosen, chance = choose(BATCH, ASKED, CPU), Chance(1, 2)
+@each_way
+def test_chosen_queries_with_dropout_have_the_gradient_that_autograd_finds(groups: Groups) -> None:
+    chosen, chance = choose(BATCH, ASKED, groups, CPU), Chance(1, 2)
     inputs = (
         torch.randn(len(chosen.places), 8).double().requires_grad_(),
         torch.randn(16, 16).double().requires_grad_(),
     )
 
     def attended(q: Tensor, kv: Tensor) -> Tensor:
-        return attend_from(chosen, q, kv, BATCH.stacks, 2, rate=0.3, chance=chance, place=5)
+        return attend_from(chosen, q, kv, groups, 2, rate=0.3, chance=chance, place=5)
 
     assert torch.autograd.gradcheck(attended, inputs)
 
 
 def test_when_every_token_is_chosen_dropout_is_that_of_the_whole() -> None:
-    chosen, qkv = choose(BATCH, np.arange(16), CPU), torch.randn(16, 24)
-    ours = attend_from(chosen, qkv[:, :8], qkv[:, 8:], BATCH.stacks, 2, rate=0.3, chance=Chance(1, 2), place=5)
-    assert torch.equal(ours, attend(qkv, BATCH.stacks, 2, rate=0.3, chance=Chance(1, 2), place=5))
+    groups = equal_lengths(BATCH.stacks)
+    chosen, qkv = choose(BATCH, np.arange(16), groups, CPU), torch.randn(16, 24)
+    ours = attend_from(chosen, qkv[:, :8], qkv[:, 8:], groups, 2, rate=0.3, chance=Chance(1, 2), place=5)
+    assert torch.equal(ours, attend(qkv, groups, 2, rate=0.3, chance=Chance(1, 2), place=5))
 
 
 def test_with_dropout_a_row_does_not_depend_on_what_its_batch_mates_say() -> None:

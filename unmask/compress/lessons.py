@@ -14,7 +14,7 @@ import torch.nn.functional as F
 from torch import Tensor
 
 from unmask.data.word_rows import NO_LABEL
-from unmask.model.attention import Stacks
+from unmask.model.groups import Stacks
 from unmask.tasks.several_texts import learned_texts
 from unmask.tasks.task import TaskBatch
 

@@ -9,10 +9,10 @@ from torch.utils.checkpoint import checkpoint
 
 from unmask.data.ragged import Integers, Ragged
 from unmask.errors import InputError
-from unmask.model.attention import Stacks
 from unmask.model.chosen import choose
 from unmask.model.config import BertConfig
 from unmask.model.dropout import Chance
+from unmask.model.groups import Stacks, group
 from unmask.model.layers import Embeddings, Layer
 
 
@@ -84,17 +84,18 @@ class Bert(nn.Module):
             for part in (batch.ids, batch.segments, batch.positions, batch.starts)
         )
         x = self.embeddings(ids, segments, positions, chance)  # (T, D)
-        chosen = choose(batch, rows, device) if rows is not None and self.layers else None
+        groups = group(batch.stacks, self.config.heads, device, dropping=chance is not None)
+        chosen = choose(batch, rows, groups, device) if rows is not None and self.layers else None
         layers, attention = [x], []
         for layer in self.layers:
             read = chosen if layer is self.layers[-1] else None
             if keep_attention:
                 attention.append(layer.maps(x, batch.stacks, causal))
             if self.recompute and torch.is_grad_enabled():
-                given = x, batch.stacks, chance, causal, read
+                given = x, groups, chance, causal, read
                 x = checkpoint(layer, *given, use_reentrant=False, preserve_rng_state=False)
             else:
-                x = layer(x, batch.stacks, chance, causal, read)
+                x = layer(x, groups, chance, causal, read)
             layers.append(x)
         encoded = Encoded(
             rows=x,

@@ -1,6 +1,6 @@
 """Tokens that are read off the last layer, as its queries: places in a ragged batch in, equal numbers a sequence out.
 
-Attention works on stacks of sequences, so all sequences of a stack ask equally often: one that has fewer chosen tokens
+Attention works on groups of sequences, so all sequences of a group ask equally often: one that has fewer chosen tokens
 than its neighbours asks its last one again, and that answer is left aside.
 """
 
@@ -11,6 +11,7 @@ import torch
 from torch import Tensor
 
 from unmask.data.ragged import Integers, Ragged
+from unmask.model.groups import Groups
 
 
 @dataclass(frozen=True)
@@ -18,16 +19,18 @@ class Chosen:
     """R tokens of a batch, at least one of each sequence."""
 
     places: Tensor  # (R,) where they are among all tokens, in order
-    slots: Tensor  # (Q,) which of the R asks, stack after stack, sequence after sequence
+    slots: Tensor  # (Q,) which of the R asks, group after group, sequence after sequence
     back: Tensor  # (R,) the slot in which each of the R asks first
-    queries: tuple[int, ...]  # of a sequence, for each stack
+    queries: tuple[int, ...]  # of a sequence, for each group
 
 
-def choose(batch: Ragged, rows: Integers, device: torch.device) -> Chosen:
+def choose(batch: Ragged, rows: Integers, groups: Groups, device: torch.device) -> Chosen:
     """The tokens at the given places, and each [CLS]: the pooler reads it, and no sequence is left without a query.
 
     >>> from unmask.data.ragged import pack
-    >>> chosen = choose(pack([[2, 7, 3], [2, 8, 3], [2, 9, 7, 3]]), np.array([2, 1]), torch.device("cpu"))
+    >>> from unmask.model.groups import equal_lengths
+    >>> batch = pack([[2, 7, 3], [2, 8, 3], [2, 9, 7, 3]])
+    >>> chosen = choose(batch, np.array([2, 1]), equal_lengths(batch.stacks), torch.device("cpu"))
     >>> chosen.places.tolist(), chosen.queries
     ([0, 1, 2, 3, 6], (3, 1))
     >>> chosen.slots.tolist(), chosen.back.tolist()
@@ -37,7 +40,7 @@ def choose(batch: Ragged, rows: Integers, device: torch.device) -> Chosen:
     owners = np.searchsorted(batch.starts, places, side="right") - 1  # (R,) the sequence of each
     counts = np.bincount(owners)  # (B,)
     first = np.cumsum(counts) - counts  # (B,) of a sequence's tokens among the R
-    sizes = np.array([count for count, _ in batch.stacks])
+    sizes = np.array([group.count for group in groups])
     queries = np.maximum.reduceat(counts, np.cumsum(sizes) - sizes)
     asked = np.repeat(queries, sizes)  # (B,)
     begins = np.cumsum(asked) - asked  # (B,) of a sequence's slots

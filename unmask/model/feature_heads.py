@@ -14,11 +14,11 @@ from torch import Tensor, nn
 from torch.nn.utils.rnn import PackedSequence
 
 from unmask.errors import InputError
-from unmask.model.attention import Stacks
 from unmask.model.bert import Encoded, initialise
 from unmask.model.config import BertConfig
 from unmask.model.crf import Crf
 from unmask.model.dropout import Chance, drop
+from unmask.model.groups import Stacks
 from unmask.model.heads import HEAD_PLACE, pool_stacks
 
 # name: which of the embeddings (0) and the layers (1..) are read, of how many layers; and how several become one

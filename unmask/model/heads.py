@@ -12,11 +12,11 @@ import torch.nn.functional as F
 from torch import Tensor, nn
 
 from unmask.data.ragged import Ragged
-from unmask.model.attention import Stacks
 from unmask.model.bert import Bert, Encoded, initialise
 from unmask.model.config import BertConfig
 from unmask.model.crf import Crf
 from unmask.model.dropout import Chance, drop
+from unmask.model.groups import Stacks
 from unmask.model.layers import ACTIVATIONS
 
 HEAD_PLACE = 1 << 12  # where the heads' dropouts are counted from, beyond any layer's

@@ -10,10 +10,11 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
-from unmask.model.attention import Stacks, attend, attend_from, attention_maps
+from unmask.model.attention import attend, attend_from, attention_maps
 from unmask.model.chosen import Chosen
 from unmask.model.config import BertConfig
 from unmask.model.dropout import Chance, drop, drop_add
+from unmask.model.groups import Groups, Stacks
 
 
 def _gelu_new(x: Tensor) -> Tensor:
@@ -59,7 +60,7 @@ class Layer(nn.Module):
     def forward(
         self,
         x: Tensor,
-        stacks: Stacks,
+        groups: Groups,
         chance: Chance | None = None,
         causal: bool = False,
         chosen: Chosen | None = None,
@@ -67,11 +68,11 @@ class Layer(nn.Module):
         """The hidden states after this layer, of all tokens or of the chosen ones."""  # (T, D) -> (T, D) or (R, D)
         rate, place = self.attention_rate, self.place
         if chosen is None:
-            context = attend(self.qkv(x), stacks, self.heads, causal=causal, rate=rate, chance=chance, place=place)
+            context = attend(self.qkv(x), groups, self.heads, causal=causal, rate=rate, chance=chance, place=place)
         else:
             assert not causal, "left to right every token is read"
             q, kv = self._queries(x, chosen.places)
-            context = attend_from(chosen, q, kv, stacks, self.heads, rate=rate, chance=chance, place=place)
+            context = attend_from(chosen, q, kv, groups, self.heads, rate=rate, chance=chance, place=place)
             x = x[chosen.places]
         x = self.attention_norm(drop_add(x, self.attention_out(context), self.rate, chance, self.place + 1))
         output: Tensor = self.output_norm(drop_add(x, self.feed_forward(x), self.rate, chance, self.place + 2))

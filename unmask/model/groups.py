@@ -1,0 +1,103 @@
+"""Which sequences attend together: runs of equal length in, groups out, in which short sequences are padded.
+
+A run of equal lengths needs no padding, but is a call of its own in every layer. Where sequences are short the calls
+take longer than the work in them: then neighbouring lengths share one. Only attention sees the padding.
+"""
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import torch
+from torch import Tensor
+
+Stacks = tuple[tuple[int, int], ...]  # (sequences, length) of each run of equal lengths
+CALL, DROPPING_CALL = 4_000, 40_000  # attention probabilities that take as long as a call, with dropout its many parts
+SHARED = 2  # calls that a group of several lengths costs, as its tokens are laid apart and put together again
+
+
+@dataclass(frozen=True)
+class Group:
+    """Sequences that are attended to as one stack."""
+
+    count: int  # sequences
+    length: int  # of the longest
+    tokens: int  # in all
+    places: Tensor | None = None  # (tokens,) where each stands among count · length; none: all sequences are as long
+    seen: Tensor | None = None  # (count, 1, 1, length) at which of these places a token stands
+
+    def apart(self, rows: Tensor) -> Tensor:
+        """Rows of tokens laid out by sequences, with zeros after the shorter ones."""  # (tokens, W) -> (n, S, W)
+        if self.places is not None:
+            rows = rows.new_zeros(self.count * self.length, rows.shape[1]).index_copy(0, self.places, rows)
+        return rows.view(self.count, self.length, -1)
+
+    def together(self, rows: Tensor) -> Tensor:
+        """Rows of all places, those of tokens kept."""  # (n · S, W) -> (tokens, W)
+        if self.places is None:
+            return rows
+        kept: Tensor = _Kept.apply(rows, self.places)  # type: ignore[no-untyped-call]
+        return kept
+
+
+class _Kept(torch.autograd.Function):
+    """Some rows, each once: their gradients are copied back, where torch would add them up one by one."""
+
+    @staticmethod
+    def forward(ctx: Any, rows: Tensor, places: Tensor) -> Tensor:
+        ctx.save_for_backward(places)
+        ctx.shape = rows.shape
+        return rows.index_select(0, places)
+
+    @staticmethod
+    def backward(ctx: Any, gradient: Tensor) -> tuple[Tensor, None]:
+        (places,) = ctx.saved_tensors
+        return gradient.new_zeros(ctx.shape).index_copy_(0, places, gradient), None
+
+
+Groups = tuple[Group, ...]
+
+
+def equal_lengths(stacks: Stacks) -> Groups:
+    """A group for each run."""
+    return tuple(Group(count, length, count * length) for count, length in stacks)
+
+
+def group(stacks: Stacks, heads: int, device: torch.device, *, dropping: bool = False) -> Groups:
+    """The cheapest groups of runs that follow one another, shortest first.
+
+    >>> stacks = (3, 5), (2, 6), (1, 7), (4, 300)
+    >>> [(one.count, one.length) for one in group(stacks, 12, torch.device("cpu"), dropping=True)]
+    [(6, 7), (4, 300)]
+    """
+    cuts = _cheapest_cuts(stacks, heads, DROPPING_CALL if dropping else CALL)
+    return tuple(_group(stacks[start:stop], device) for start, stop in cuts)
+
+
+def _group(stacks: Stacks, device: torch.device) -> Group:
+    if len(stacks) == 1:
+        return equal_lengths(stacks)[0]
+    lengths = np.repeat([length for _, length in stacks], [count for count, _ in stacks])
+    seen = np.arange(lengths[-1]) < lengths[:, None]  # (n, S)
+    places = torch.from_numpy(np.flatnonzero(seen)).to(device, non_blocking=True)
+    shown = torch.from_numpy(seen[:, None, None]).to(device, non_blocking=True)
+    return Group(len(lengths), int(lengths[-1]), int(lengths.sum()), places, shown)
+
+
+def _cheapest_cuts(stacks: Stacks, heads: int, call: int) -> list[tuple[int, int]]:
+    """Where runs are divided into groups: best[j] is the least cost of the first j, whose last group begins at [j]."""
+    best, begins = [0.0], [0]
+    for end in range(1, len(stacks) + 1):
+        longest, count, costs = stacks[end - 1][1], 0, []
+        for begin in range(end - 1, -1, -1):
+            count += stacks[begin][0]
+            calls = 1 if begin == end - 1 else SHARED
+            costs.append((best[begin] + calls * call + count * heads * longest**2, begin))
+        cost, begin = min(costs)
+        best.append(cost)
+        begins.append(begin)
+    cuts, end = [], len(stacks)
+    while end:
+        cuts.append((begins[end], end))
+        end = begins[end]
+    return cuts[::-1]
