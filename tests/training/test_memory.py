@@ -1,9 +1,11 @@
 import subprocess
 import sys
 
+import pytest
+
 PROGRAM = """
 import torch
-from unmask.training.memory import EVERY, give_back
+from unmask.training.memory import EVERY, give_back, use_again
 
 def resident():
     with open("/proc/self/status") as status:
@@ -13,6 +15,8 @@ def step(number):  # tensors of ever other sizes, as the steps of ragged batches
     kept = [torch.ones(200_000 + 997 * ((31 * number + i) % 100)) for i in range(40)]
     return [part * 2 for part in kept[::2]]
 
+if KEEPING:
+    use_again()
 for number in range(1, 10 * EVERY + 1):
     step(number)
     give_back(number)
@@ -22,6 +26,34 @@ print(resident() - early)
 """
 
 
-def test_memory_stays_flat_over_steps_of_changing_size() -> None:
-    found = subprocess.run([sys.executable, "-c", PROGRAM], capture_output=True, text=True, check=True)
-    assert int(found.stdout) < 20  # megabytes
+FAULTS = """
+import resource
+import torch
+from unmask.training.memory import use_again
+
+def faults():
+    before = resource.getrusage(resource.RUSAGE_SELF).ru_minflt
+    for _ in range(5):
+        torch.ones(12_000_000)
+    return resource.getrusage(resource.RUSAGE_SELF).ru_minflt - before
+
+fresh = faults()
+use_again()
+print(fresh, min(faults() for _ in range(4)))
+"""
+
+
+def said(program: str) -> list[int]:
+    found = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
+    return [int(word) for word in found.stdout.split()]
+
+
+@pytest.mark.parametrize("keeping", [False, True])
+def test_memory_stays_flat_over_steps_of_changing_size(keeping: bool) -> None:
+    [megabytes] = said(f"KEEPING = {keeping}\n{PROGRAM}")
+    assert megabytes < 20
+
+
+def test_large_blocks_are_used_again() -> None:
+    fresh, again = said(FAULTS)
+    assert again < fresh / 10

@@ -19,7 +19,7 @@ from unmask.training import checkpoint
 from unmask.training.checkpoint import Checkpoint
 from unmask.training.journal import Journal
 from unmask.training.loop import Step
-from unmask.training.memory import give_back
+from unmask.training.memory import give_back, use_again
 from unmask.training.scaling import LossScale
 
 Figures = dict[str, float]
@@ -95,6 +95,7 @@ class Run:
         stop: Callable[[], bool] = lambda: False,
     ) -> Iterator[tuple[Step, Figures | None]]:
         """Takes the steps one by one, with journal, held-out figures where `evaluate` gives some, and checkpoints."""
+        use_again()
         started = last_save = time.monotonic()
         for step in steps:
             held_out = evaluate(step.number)
