@@ -10,8 +10,16 @@ mkdir -p "$work"
     -o "$work/vocab.txt" --size "${PIECES:-20000}"
 [ -d "$work/store" ] || "$unmask" prepare "$data/pretrain_en" "$data/pretrain_zh" \
     -o "$work/store" --vocab "$work/vocab.txt" --drop-duplicates
-"$unmask" pretrain "$work/store" -o "$work/run" --size "${SIZE:-mini}" --budget "$budget" \
+"$unmask" pretrain "$work/store" -o "$work/first" --size "${SIZE:-mini}" --budget "$budget" \
     --length 128,512 --phases 80,20 --mask-unit word --words jieba --held-out 0.01
+
+# Then for a third of the time with single Chinese characters hidden, as people leave them out, and well-known beginnings
+# met more often than twice
+[ -f "$work/beginnings.txt" ] || "${PYTHON:-.venv/bin/python}" recipes/beginnings.py "$data" -o "$work/beginnings.txt"
+[ -d "$work/second-store" ] || "$unmask" prepare "$data/pretrain_en" "$data/pretrain_zh" "$work/beginnings.txt" \
+    -o "$work/second-store" --vocab "$work/vocab.txt"
+"$unmask" pretrain "$work/second-store" -o "$work/run" --from "$work/first" --budget "${SECOND:-160m}" \
+    --length 128,512,64 --phases 50,15,35 --mask-unit word --held-out 0.01 --batch-tokens 8192 --lr 6e-4
 "$unmask" convert "$work/run" -o "$embedded/default" --dtype float16 --checksums
 cat >> "$embedded/default/README.md" <<'CARD'
 

@@ -30,6 +30,8 @@ def test_embedded_files_stay_small() -> None:
         ("I do not [MASK] what you mean.", "know"),
         ("She opened the [MASK] and went in.", "door"),
         ("He was born in [MASK] York.", "new"),
+        ("Once [MASK] a time there was a king.", "upon"),
+        ("人之初，性本[MASK]。", "善"),
     ],
 )
 def test_it_finds_words_that_fit(fill: Filler, text: str, word: str) -> None:
