@@ -59,6 +59,11 @@ def test_its_sentiment_knows_praise_from_blame_in_both_languages(text: str, labe
     assert unmask.load("default:sentiment")(text).label == label
 
 
-def test_its_entities_are_people_and_places() -> None:
-    found = unmask.load("default:entities")("Angela Merkel met reporters in Berlin on Tuesday.").to_dict()["entities"]
-    assert [(one["type"], one["text"]) for one in found] == [("PER", "Angela Merkel"), ("LOC", "Berlin")]
+@pytest.mark.parametrize(
+    ("text", "people", "places"),
+    [("Marie Curie was born in Poland.", ["Marie Curie"], ["Poland"]), ("李明住在北京。", ["李明"], ["北京"])],
+)
+def test_its_entities_are_people_and_places_in_both_languages(text: str, people: list[str], places: list[str]) -> None:
+    found = unmask.load("default:entities")(text).to_dict()["entities"]
+    assert [one["text"] for one in found if one["type"] == "PER"] == people
+    assert [one["text"] for one in found if one["type"] == "LOC"] == places
