@@ -60,7 +60,7 @@ def documents_folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
         (place / "files" / name).write_text(text)
     asked = [(question, text) for question in (*WRITTEN, *NOWHERE) for text in DOCUMENTS.values()]
     answers = [next((a for a, _ in [WRITTEN.get(q, ("", ""))] if a and a in text), None) for q, text in asked]
-    reader = unmask.Answerer("default", epochs=16, batch_size=8, learning_rate=5e-4, dropout=0.0, length=48)
+    reader = unmask.Answerer("default", epochs=24, batch_size=8, learning_rate=5e-4, dropout=0.0, length=48)
     reader.fit(asked, answers).save(place / "reader")
     space, _ = TextSpace.of(TextVectors("minilm"), list(DOCUMENTS.values()))
     indexed([Source.of(place / "files")], space)[0].save(place / "index", reader=str(place / "reader"))

@@ -155,7 +155,7 @@ def test_explanations_come_from_models_in_torch_only(folders: dict[str, Path]) -
 
 def threads_of(outputs: Any) -> int:
     """How many threads the session behind an exported model's outputs has."""
-    count: int = outputs.__self__.session.get_session_options().intra_op_num_threads
+    count: int = outputs.__self__.threads
     return count
 
 
