@@ -50,7 +50,7 @@ def main() -> None:
     parser.add_argument("--text", type=Path, required=True)
     parser.add_argument("--threads", type=int, default=2)
     parser.add_argument("--rounds", type=int, default=5)
-    parser.add_argument("--engines", default=";".join(AGAINST["all"]), help="names with ; between")
+    parser.add_argument("--engines", default=";".join(AGAINST["all"]), help="names with ; between; ours are always run")
     parser.add_argument("--clock", choices=["wall", "processor"], default="wall")
     parser.add_argument("--sentences", type=int, default=bench_predict.SENTENCES)
     parser.add_argument("--passages", type=int, default=bench_predict.PASSAGES)
@@ -61,7 +61,8 @@ def main() -> None:
         folder = Path(temporary)
         model = fresh_model(given.fresh, given.model, folder / "fresh") if given.fresh else given.model
         counts = make_texts(make_forms(model, folder).tokenizer, given.text, folder)
-        measured = measure_prediction(folder, given.engines.split(";"), rounds=given.rounds, threads=given.threads)
+        engines = list(dict.fromkeys([*OURS, *given.engines.split(";")]))
+        measured = measure_prediction(folder, engines, rounds=given.rounds, threads=given.threads)
     record = json.loads(given.output.read_text()) if given.output.exists() else {}
     how = {"texts": counts, "threads": given.threads, "clock": given.clock, "runs": given.rounds}
     record[given.name] = how | summary(measured, counts, given.clock)
