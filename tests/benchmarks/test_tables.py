@@ -1,24 +1,17 @@
 """The figures in both READMEs are those of the records."""
 
-import importlib.util
-import sys
 from pathlib import Path
 from types import ModuleType
 
 import pytest
+from scripts import load_script
 
 PROJECT = Path(__file__).resolve().parents[2]
 
 
 @pytest.fixture(scope="module")
 def tables() -> ModuleType:
-    path = PROJECT / "benchmarks" / "tables.py"
-    spec = importlib.util.spec_from_file_location("benchmark_tables", path)
-    assert spec is not None
-    assert spec.loader is not None
-    module = sys.modules["benchmark_tables"] = importlib.util.module_from_spec(spec)  # dataclasses look there
-    spec.loader.exec_module(module)
-    return module
+    return load_script("benchmarks/tables.py")
 
 
 @pytest.mark.parametrize("readme", ["README.md", "README.zh.md"])

@@ -1,23 +1,17 @@
 """The demo's corpus is prose, in documents, without repeats."""
 
-import importlib.util
 from pathlib import Path
 from types import ModuleType
 
 import pytest
+from scripts import load_script
 
 PROJECT = Path(__file__).resolve().parents[2]
 
 
 @pytest.fixture(scope="module")
 def recipe() -> ModuleType:
-    path = PROJECT / "recipes" / "standard_library_text.py"
-    spec = importlib.util.spec_from_file_location(path.stem, path)
-    assert spec is not None
-    assert spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
+    return load_script("recipes/standard_library_text.py")
 
 
 def test_docstrings_of_a_file_are_one_document(recipe: ModuleType, tmp_path: Path) -> None:
