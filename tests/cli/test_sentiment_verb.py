@@ -53,6 +53,8 @@ def test_in_words_each_text_has_a_line(unmask: Command, tmp_path: Path) -> None:
     [
         (("sports", "news"), ["sentiment", "Good."], "labels sports, news; wanted positive and negative"),
         (("negative", "positive"), ["sentiment"], "no text"),
+        (("negative", "positive"), ["sentiment", " "], "an empty text; wanted a text in words"),
+        (("negative", "positive"), ["classify", ""], "an empty text; wanted a text in words"),
         (("negative", "positive"), ["sentiment", "--input", "away.csv"], "away.csv"),
     ],
 )

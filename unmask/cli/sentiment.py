@@ -85,8 +85,11 @@ def _answer(examples: Sequence[Any], many: Callable[..., list[Any]], console: Co
     """The answers as one object, or as a list: who gives a file counts on its lines."""
     with percent_done(console, "answering", shown=source is not None) as report:
         told = [answer.to_dict() for answer in many(examples, report=report or (lambda *_: None))]
+    alone = source is None and len(told) == 1
+    if alone and "error" in told[0]:  # among others it spares them; alone it is bad input
+        raise InputError(told[0]["error"].removeprefix("got "))
     lines = [_line(example.text, answer) for example, answer in zip(examples, told, strict=True)]
-    return Answer({"texts": told} if source is not None or len(told) > 1 else told[0], "\n".join(lines))
+    return Answer(told[0] if alone else {"texts": told}, "\n".join(lines))
 
 
 def _line(text: str, answer: dict[str, Any]) -> str:
