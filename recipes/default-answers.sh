@@ -1,5 +1,6 @@
 #!/bin/sh
-# default:answers: answers that stand in a text, English and Chinese, on the default model, whose lower part it shares.
+# default:answers: answers that stand in a text, English and Chinese, on the default model, whose
+# embeddings it shares. What a question and its context share is marked: a small encoder finds it late by itself.
 # From the project's root: recipes/default-answers.sh [DATA [WORK]].
 set -eu
 data=${1:-../shared/data} work=${2:-runs/default-answers}
@@ -7,9 +8,9 @@ unmask=${UNMASK:-.venv/bin/unmask} embedded=${EMBEDDED:-unmask/embedded} model=$
 
 # A share of SQuAD, so that the 10,000 Chinese questions are not drowned by its 87,000.
 "$unmask" finetune answer -m "$model" -o "$work" \
-    --train squad1="$data/squad" --train cmrc2018="$data/cmrc2018" --most "${MOST:-20000}" \
+    --train squad1="$data/squad" --train cmrc2018="$data/cmrc2018" --most "${MOST:-36000}" \
     --dev squad1="$data/squad" --dev cmrc2018="$data/cmrc2018/trial.json" \
-    --length "${LENGTH:-384}" --freeze "${FREEZE:-2}" --epochs "${EPOCHS:-3}" --lr "${LR:-1e-4}"
+    --length "${LENGTH:-384}" --marked --freeze 0 --epochs "${EPOCHS:-1}" --batch-size 16 --lr "${LR:-6e-4}"
 "$unmask" convert "$work" -o "$embedded/answers" --base "$model" --dtype float16 --checksums
 cat >> "$embedded/answers/README.md" <<'CARD'
 

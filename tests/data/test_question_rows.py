@@ -99,6 +99,15 @@ def test_a_question_is_in_segment_0_and_the_context_in_segment_1() -> None:
     assert (row.first, row.offsets.tolist(), row.target) == (4, [[0, 1], [2, 3], [4, 5]], None)
 
 
+def test_what_a_context_shares_with_its_question_is_marked_in_every_window() -> None:
+    asked = QuestionExample("a c", "c d a d e c")
+    rows = question_rows(TOKENIZER, [asked], longest=9, stride=2, longest_question=5, marked=True)
+    for row, plain in zip(rows, rows_of(asked, longest=9, stride=2), strict=True):
+        assert (row.ids, row.target, row.first) == (plain.ids, plain.target, plain.first)
+        shared = [TOKENIZER.pieces[id] in "ac" for id in row.ids[row.first : -1]]
+        assert list(row.segments) == [0] * row.first + [1 + it for it in shared] + [1]
+
+
 def test_a_window_without_the_whole_answer_points_at_its_beginning() -> None:
     example = QuestionExample("b", "a b c d e f g h i j k l m n", (GivenAnswer("g h", 12),))
     targets = [row.target.tolist() for row in rows_of(example, longest=10, stride=3) if row.target is not None]

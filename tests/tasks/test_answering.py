@@ -177,7 +177,7 @@ def test_answers_may_be_as_long_as_those_learned_from() -> None:
 
 
 def test_what_a_folder_says_gives_the_same_task() -> None:
-    task = Answering(longest=40, stride=9, longest_answer=44, thresholds={NO_ANSWER: -1.5})
+    task = Answering(longest=40, stride=9, longest_answer=44, marked=True, thresholds={NO_ANSWER: -1.5})
     about = About(head=task.head, **task.about)
     assert task_of(about, 512) == task
     assert task_of(About(head="span"), 512) == Answering()
@@ -200,7 +200,8 @@ def test_a_model_learns_examples_by_heart_and_answers_the_same_after_reload(tmp_
     assert again.answers(EXAMPLES, rows, outputs_of(opened.model, again.rows(EXAMPLES, opened.tokenizer))) == answers
 
 
-def test_a_file_of_questions_becomes_a_folder_that_answers_them(tmp_path: Path) -> None:
+@pytest.mark.parametrize("marked", [False, True])
+def test_a_file_of_questions_becomes_a_folder_that_answers_them(tmp_path: Path, marked: bool) -> None:
     questions = [
         {"id": str(number), "question": asked, "answers": [{"text": said, "answer_start": 0}]}
         for number, (asked, said) in enumerate([("Who saw it?", "Ann"), ("What was it?", "Ann saw a cat.")])
@@ -211,15 +212,32 @@ def test_a_file_of_questions_becomes_a_folder_that_answers_them(tmp_path: Path) 
     file.write_text(json.dumps({"version": "2.0", "data": [{"paragraphs": [paragraph]}]}))
     save_model(tmp_path / "encoder", CONFIG, Bert(CONFIG), TOKENIZER, About())
     changes = {"epochs": 40, "batch_size": 3, "learning_rate": 1e-2, "dropout": 0.0, "evaluations": 0.1}
-    run = FineTuningRun(
-        Request("answer", str(tmp_path / "encoder"), file, tmp_path / "reader", dev=file, changes=changes)
-    )
+    asked = Request("answer", str(tmp_path / "encoder"), file, tmp_path / "reader", dev=file, changes=changes)
+    run = FineTuningRun(replace(asked, options={"marked": marked}))
     assert run.task.longest == CONFIG.positions
     assert run.train().score == 1.0
-    about = open_model(tmp_path / "reader").about
+    opened = open_model(tmp_path / "reader")
+    about = opened.about
+    assert (about.marked, opened.config.segments) == (marked, 3 if marked else 2)
     assert (about.head, about.max_length, about.stride) == ("span", CONFIG.positions, 128)
     assert set(about.thresholds) == {NO_ANSWER}
     assert about.scores["no_answer_f1"] == about.scores["has_answer_f1"] == 1.0
+
+
+@pytest.mark.parametrize(("marked", "least", "most"), [(True, 0.8, 1.0), (False, 0.0, 0.4)])
+def test_marks_are_learned_where_all_else_is_frozen(tmp_path: Path, marked: bool, least: float, most: float) -> None:
+    """The answer is what the question names: a frozen encoder by chance tells nothing of it but the marks."""
+    names = [*PEOPLE[:2], *ANIMALS, *PLACES]
+    context = " ".join(names)
+    examples = [QuestionExample(name, context, (GivenAnswer(name, context.index(name)),)) for name in names]
+    config = replace(CONFIG, segments=3)
+    task = Answering(longest=24, stride=12, marked=marked)
+    model = BertWithHead(Bert(config), make_head("span", config))
+    settings = FineTuningSettings(epochs=200, batch_size=10, learning_rate=3e-2, dropout=0.0, freeze="all")
+    tuning = FineTuning(tmp_path, task, model, TOKENIZER, examples, examples, replace(settings, evaluations=0.05))
+    tuning.resume()
+    best = max(standing.scores["exact_match"] for standing in tuning.train() if standing.scores)
+    assert least <= best <= most
 
 
 def test_long_contexts_are_read_by_windows_or_not_at_all() -> None:

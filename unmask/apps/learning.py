@@ -69,6 +69,7 @@ def learn(
         outputs=task.outputs,
         pooling=getattr(task, "pooling", "mean"),
         dropout=settings.dropout,
+        segments=task.segments,
         seed=settings.seed,
     )
     training, aside = divided(examples, validation, settings.seed)

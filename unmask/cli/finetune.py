@@ -106,6 +106,9 @@ def finetune(
     context: Annotated[
         bool | None, typer.Option("--context", help="tag: read a sentence among its neighbours.")
     ] = None,
+    marked: Annotated[
+        bool | None, typer.Option("--marked", help="answer: mark words of the context that the question has too.")
+    ] = None,
     pooling: Annotated[str | None, typer.Option("--pooling", help="embed: mean, cls or max.")] = None,
     share_encoder: Annotated[
         bool, typer.Option("--share-encoder", help="Save only what differs from the model, which must stay there.")
@@ -145,7 +148,7 @@ def finetune(
             ),
             "seed": console.seed,
         },
-        options=_given(longest=length, long_text=long_text, crf=crf, context=context, pooling=pooling),
+        options=_given(longest=length, long_text=long_text, crf=crf, context=context, marked=marked, pooling=pooling),
         class_weights=class_weights,
         multi_label=multi_label,
         share_encoder=share_encoder,

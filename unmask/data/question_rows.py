@@ -7,7 +7,7 @@ in training between which tokens the answer lies. A context is encoded once, how
 import re
 import unicodedata
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache
 from typing import NamedTuple
 
@@ -23,6 +23,7 @@ SHORTEST = 8  # pieces of a row; fewer leave no room for a question and a contex
 AT_ONCE = 256  # contexts encoded together: enough for all cores, few enough that the library's own form stays small
 OF_WORDS = frozenset({"Lu", "Ll", "Lt", "Lm", "Lo", "Mn", "Mc", "Nd"})  # letters, their marks and figures
 UNSPACED = re.compile(f"[{WIDE}\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff]")  # also Thai, Lao, Burmese, Khmer
+SHARED = 2  # the segment of what a question and its context share
 NOWHERE = (0, 0)  # start and end of what is not in a window: its [CLS]
 
 
@@ -46,9 +47,17 @@ class WindowRow(Row):
 
 
 def question_rows(
-    tokenizer: Tokenizer, examples: Sequence[QuestionExample], *, longest: int, stride: int, longest_question: int
+    tokenizer: Tokenizer,
+    examples: Sequence[QuestionExample],
+    *,
+    longest: int,
+    stride: int,
+    longest_question: int,
+    marked: bool = False,
 ) -> list[WindowRow]:
     """The rows of questions, in their order; where answers are known the first one whose place is known is the target.
+
+    If `marked`, pieces of the context that the question has too are of a third segment.
 
     A window begins `stride` pieces behind the one before, or half a window where that is less: an answer of up to
     half a window is then whole in one of them.
@@ -71,8 +80,23 @@ def question_rows(
     rows: list[WindowRow] = []
     for number, (example, question) in enumerate(zip(examples, questions, strict=True)):
         head = [tokenizer.cls_id, *question[:most], tokenizer.sep_id]
-        rows += _windows(number, example, head, contexts[example.context], longest, stride, tokenizer.sep_id)
+        own = _windows(number, example, head, contexts[example.context], longest, stride, tokenizer.sep_id)
+        rows += [replace(row, segments=mark_shared(row)) for row in own] if marked else own
     return rows
+
+
+def mark_shared(row: WindowRow) -> tuple[int, ...]:
+    """The row's segments, with 2 for pieces of its window that its question has too.
+
+    >>> no = np.zeros(0, np.bool_)
+    >>> asked = [2, 7, 8, 3]
+    >>> row = WindowRow([*asked, 8, 9, 3], _segments(4, 7), 0, first=4, offsets=no, begins=no, finishes=no)
+    >>> mark_shared(row)
+    (0, 0, 0, 0, 2, 1, 1)
+    """
+    asked = frozenset(row.ids[1 : row.first - 1])
+    window = (SHARED if id in asked else 1 for id in row.ids[row.first : -1])
+    return (*row.segments[: row.first], *window, 1)
 
 
 def encode_contexts(tokenizer: Tokenizer, contexts: dict[str, None]) -> dict[str, Pieces]:

@@ -46,6 +46,8 @@ Go = Callable[[], None]  # goes once through all examples
 MINILM = BertConfig(width=384, layers=6, heads=12, feed_forward=1536)
 DROPOUT, LEARNING_RATE = 0.1, 5e-5
 PIECES = 30_522
+MOST_OTHERS = 20_000  # examples that are not learned from, only their pieces are held
+NEVER = 1e-9  # evaluations an epoch
 COMMON = ("the", "of", "and", "a", "to", "in", "is", "it", "that", "was", "for", "on", "are", "with", "his", "they")
 
 # pieces of SST-2's training texts and of SQuAD's questions and contexts: minimum, tenths, maximum
@@ -76,6 +78,7 @@ class Trial:
     examples: Examples  # in the order of their file
     rows: list[Row]
     batch_size: int
+    others: Examples = ()  # of the same set, whose pieces a fine-tuning on all of it would hold as well
 
 
 @dataclass(frozen=True)
@@ -101,10 +104,10 @@ class Rounds:
 def make_trial(kind: str, data: Path | None = None, model: str | None = None, *, seed: int = 0) -> Trial:
     """Examples of a set's folder or made-up ones, and a model: a named one, or of MiniLM's size with fresh weights."""
     about = KINDS[kind]
-    examples = about.make(about.examples) if data is None else sampled(about, data, seed)
+    examples, others = (about.make(about.examples), ()) if data is None else sampled(about, data, seed)
     task = about.task(examples)
     tokenizer, config, made = _model(task, examples, model, seed)
-    return Trial(task, tokenizer, config, made, examples, task.rows(examples, tokenizer), about.batch_size)
+    return Trial(task, tokenizer, config, made, examples, task.rows(examples, tokenizer), about.batch_size, others)
 
 
 def minilm_if_installed() -> str | None:
@@ -116,8 +119,8 @@ def minilm_if_installed() -> str | None:
     return "minilm"
 
 
-def sampled(about: Kind, folder: Path, seed: int) -> Examples:
-    """Some of a set's training examples, in the order of their file."""
+def sampled(about: Kind, folder: Path, seed: int) -> tuple[Examples, Examples]:
+    """Some of a set's training examples, in the order of their file, and others of it."""
     preset = PRESETS[about.preset]
     files = find_files(preset, folder)
     if "train" not in files:
@@ -125,7 +128,8 @@ def sampled(about: Kind, folder: Path, seed: int) -> Examples:
     known = read_files(preset, files["train"]).examples
     count = min(about.examples, len(known))
     chosen = np.random.default_rng(seed).choice(len(known), count, replace=False)
-    return [known[place] for place in np.sort(chosen)]
+    others = np.setdiff1d(np.arange(len(known)), chosen)[:MOST_OTHERS]
+    return [known[place] for place in np.sort(chosen)], [known[place] for place in others]
 
 
 def measure_finetuning(trial: Trial, *, rounds: int, against_transformers: bool) -> dict[str, Rounds]:
@@ -164,10 +168,12 @@ def _in_turns(sides: dict[str, Go], examples: int, rounds: int) -> Rounds:
 def our_training(trial: Trial, folder: Path, *, epochs: int) -> Go:
     """A fine-tuning as `unmask finetune` runs it."""
     settings = FineTuningSettings(
-        epochs=epochs, batch_size=trial.batch_size, learning_rate=LEARNING_RATE, dropout=DROPOUT
+        epochs=epochs + 1, batch_size=trial.batch_size, learning_rate=LEARNING_RATE, dropout=DROPOUT, evaluations=NEVER
     )
     model = deepcopy(trial.model)
-    tuning = FineTuning(folder, trial.task, model, trial.tokenizer, trial.examples, [], settings, save_every=math.inf)
+    tuning = FineTuning(
+        folder, trial.task, model, trial.tokenizer, trial.examples, trial.others, settings, save_every=math.inf
+    )
     tuning.resume()
     steps = tuning.train()
 

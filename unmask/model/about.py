@@ -37,6 +37,7 @@ class About:
     whole_words: bool = True  # a tagger's words keep the marks within them (U.S.); else every mark is a word
     stride: int | None = None  # pieces between the beginnings of windows that an answer is looked for in
     longest_answer: int | None = None  # pieces
+    marked: bool = False  # pieces of a context that the question has too are of a third segment
     thresholds: Mapping[str, float] = field(default_factory=dict)  # by label or purpose
     scores: Mapping[str, Any] = field(default_factory=dict)  # measured on held-out data
     provenance: Mapping[str, Any] = field(default_factory=dict)  # data hashes, settings, versions

@@ -3,6 +3,7 @@
 from collections.abc import Mapping
 from dataclasses import replace
 
+import torch
 import torch.nn.functional as F
 from torch import Tensor
 
@@ -13,7 +14,7 @@ from unmask.model.folder import ModelFolder
 from unmask.model.heads import BertWithHead, make_head
 from unmask.model.names import POOLED_HEADS
 
-POSITIONS = "embeddings.positions.weight"
+POSITIONS, SEGMENTS = "embeddings.positions.weight", "embeddings.segments.weight"
 
 
 def with_fresh_head(
@@ -24,22 +25,30 @@ def with_fresh_head(
     pooling: str = "mean",
     dropout: float | None = None,
     positions: int | None = None,
+    segments: int = 2,
     fresh_layers: int = 0,
     features: Mapping[str, str] | None = None,
     seed: int = 0,
 ) -> tuple[BertConfig, BertWithHead]:
     """The encoder with a head of fresh weights; a pooler that the head reads and the model lacks is fresh too.
 
-    `positions` beyond the model's own are interpolated from them; the last `fresh_layers` start anew; with `features`
-    the head reads the layers that they name.
+    `positions` beyond the model's own are interpolated from them; further `segments` start as its last one; the last
+    `fresh_layers` start anew; with `features` the head reads the layers that they name.
     """
     pooler = head in POOLED_HEADS and not features
-    config = replace(opened.config, pooler=pooler, positions=positions or opened.config.positions)
+    config = replace(
+        opened.config,
+        pooler=pooler,
+        positions=positions or opened.config.positions,
+        segments=max(segments, opened.config.segments),
+    )
     if dropout is not None:
         config = replace(config, dropout=dropout, attention_dropout=dropout)
     bert = Bert(config, seed)
     known = opened.bert.state_dict()
     known[POSITIONS] = stretched(known[POSITIONS], config.positions)
+    more = known[SEGMENTS][-1:].expand(config.segments - opened.config.segments, -1)
+    known[SEGMENTS] = torch.cat([known[SEGMENTS], more])
     kept = {name: value for name, value in known.items() if _is_kept(name, config, fresh_layers)}
     bert.load_state_dict({**bert.state_dict(), **kept})
     if features:

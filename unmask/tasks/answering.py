@@ -54,6 +54,7 @@ class Answering(Task):
     longest: int = LONGEST  # pieces of a question and a window of its context
     stride: int = STRIDE  # pieces between the beginnings of windows
     longest_answer: int = LONGEST_ANSWER  # pieces
+    marked: bool = False  # words of the context that the question has too are marked, by a third segment
     metrics: str = ""  # squad1, squad2, cmrc or both languages; by the examples if none is named
     thresholds: Mapping[str, float] = field(default_factory=dict)  # without one for no answer there always is one
 
@@ -73,6 +74,7 @@ class Answering(Task):
             longest=about.max_length or min(longest, LONGEST),
             stride=about.stride or STRIDE,
             longest_answer=about.longest_answer or LONGEST_ANSWER,
+            marked=bool(about.marked),
             thresholds=about.thresholds,
         )
 
@@ -82,6 +84,7 @@ class Answering(Task):
             "max_length": self.longest,
             "stride": self.stride,
             "longest_answer": self.longest_answer,
+            "marked": self.marked,
             "thresholds": dict(self.thresholds),
         }
 
@@ -90,13 +93,23 @@ class Answering(Task):
         return 2
 
     @property
+    def segments(self) -> int:
+        """A third one for what is marked."""
+        return 3 if self.marked else 2
+
+    @property
     def metric(self) -> str:
         return "f1"
 
     def rows(self, examples: Sequence[QuestionExample], tokenizer: Tokenizer) -> list[Row]:
         return [
             *question_rows(
-                tokenizer, examples, longest=self.longest, stride=self.stride, longest_question=LONGEST_QUESTION
+                tokenizer,
+                examples,
+                longest=self.longest,
+                stride=self.stride,
+                longest_question=LONGEST_QUESTION,
+                marked=self.marked,
             )
         ]
 

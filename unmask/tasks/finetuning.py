@@ -22,6 +22,7 @@ from unmask.model.feature_cache import CachedFeatures, Report, with_cache
 from unmask.model.heads import BertWithHead
 from unmask.model.outputs import outputs_of
 from unmask.tasks.adaptation import adapted_groups, adversarial, freeze
+from unmask.tasks.pieces_in_use import PiecesInUse
 from unmask.tasks.task import Losses, Task, TaskBatch, make_batch
 from unmask.text.tokenizer import Tokenizer
 from unmask.training.loop import Part, Step, train
@@ -30,6 +31,7 @@ from unmask.training.run import Figures, Run
 from unmask.training.schedule import Schedule
 
 PART_TOKENS = 4096  # pieces that go through the model at once; more gains nothing on a CPU
+PUBLISHED_SEGMENTS = 2  # those that encoders are pretrained with
 PUBLISHED_WIDTH = 768  # of the models that recipes are for
 NARROWER = 1.5  # the power of the width by which narrower models take larger steps
 FEATURE_RECIPE = {"epochs": 10.0, "learning_rate": 1e-3}  # a fresh head alone: large steps, and epochs cost little
@@ -189,7 +191,6 @@ class FineTuning:
     ) -> None:
         self.task, self.model, self.dev, self.settings = task, model, dev, settings
         rows = task.rows(training, tokenizer)
-        self.batches = ExampleBatches(rows, task, batch_size=settings.batch_size, seed=settings.seed)
         self.dev_rows = task.rows(dev, tokenizer)
         self.cached = (
             with_cache(model, features_folder or folder, [*rows, *self.dev_rows], report)
@@ -199,6 +200,15 @@ class FineTuning:
         self.removes_features = features_folder is None
         self.learned = self.cached or model  # features are computed once: then the head alone is read and learns
         freeze(model, settings.freeze)
+        if task.segments > PUBLISHED_SEGMENTS:
+            model.bert.embeddings.segments.requires_grad_(True)  # the marks are new
+        words = model.bert.embeddings.words
+        learns_words = self.cached is None and words.weight.requires_grad
+        # a learner of another kind may ask a teacher, who knows pieces by their usual numbers
+        self.pieces = (
+            PiecesInUse(words, [*rows, *self.dev_rows]) if learns_words and make_learner is TaskLearner else None
+        )
+        self.batches = ExampleBatches(self._in_use(rows), task, batch_size=settings.batch_size, seed=settings.seed)
         self.learner = adversarial(make_learner(self.learned, task), model, settings.adversarial)
         self.steps = max(1, round(settings.epochs * self.batches.steps_an_epoch))
         groups = adapted_groups(self.learner, settings.decay, settings.layer_decay)
@@ -235,9 +245,14 @@ class FineTuning:
             yield Standing(step, self.steps, step.number / self.batches.steps_an_epoch, scores)
         if self.best_path.exists():
             self.learned.load_state_dict(load_file(self.best_path))
+        if self.pieces is not None:
+            self.pieces.put_back()
         self.model.eval()
         if self.cached is not None and self.removes_features:
             self.cached.cache.remove()
+
+    def _in_use(self, rows: Sequence[Row]) -> Sequence[Row]:
+        return rows if self.pieces is None else self.pieces.rows(rows)
 
     def _numbers(self) -> Iterator[int]:
         number = self.run.step
@@ -254,7 +269,7 @@ class FineTuning:
         due = max(1, round(self.batches.steps_an_epoch / self.settings.evaluations))
         if not self.dev or not (step % due == 0 or step == self.steps):
             return None
-        scores = score(self.task, self.learned, self.dev, self.dev_rows)
+        scores = score(self.task, self.learned, self.dev, self._in_use(self.dev_rows))
         self.learned.train()
         self.seen.append(scores[self.task.metric])
         if self.seen[-1] >= max(self.seen[:-1], default=-math.inf):  # of equals the one that learned longer

@@ -132,6 +132,7 @@ class FineTuningRun:
             pooling=getattr(self.task, "pooling", "mean"),
             dropout=self.settings.dropout,
             positions=self.settings.positions,
+            segments=self.task.segments,
             fresh_layers=self.settings.fresh_layers,
             features=self.settings.read,
             seed=self.settings.seed,

@@ -52,6 +52,11 @@ class Task(ABC):
     longest: int  # pieces that a row has at most
     whole_step: ClassVar[bool] = False  # all rows of a step are learned in one batch
 
+    @property
+    def segments(self) -> int:
+        """How many segments its rows have."""
+        return 2
+
     @classmethod
     @abstractmethod
     def of(cls, about: About, longest: int) -> Self:

@@ -92,8 +92,12 @@ def train(
 
 def clip_gradients(learner: nn.Module, limit: float) -> Tensor:
     """Scales all gradients down to a common norm of at most `limit` (0: no limit); gives the norm before."""
-    norm = torch.nn.utils.clip_grad_norm_(learner.parameters(), limit or math.inf)
-    return norm.full_tensor() if hasattr(norm, "full_tensor") else norm  # sharded engines give a norm in pieces
+    learned = [value for value in learner.parameters() if value.grad is not None]
+    norm = torch.nn.utils.get_total_norm([value.grad for value in learned if value.grad is not None])
+    norm = norm.full_tensor() if hasattr(norm, "full_tensor") else norm  # sharded engines give a norm in pieces
+    if limit and norm > limit:  # torch would multiply by one as well
+        torch.nn.utils.clip_grads_with_norm_(learned, limit, norm)
+    return norm
 
 
 def _gradients_meet(learner: nn.Module, last: bool) -> AbstractContextManager[None]:
