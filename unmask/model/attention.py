@@ -13,7 +13,7 @@ from torch import Tensor
 
 from unmask.model.chosen import Chosen
 from unmask.model.dropout import Chance, scale, threshold
-from unmask.model.groups import Groups, Stacks
+from unmask.model.groups import Group, Groups, Stacks
 
 CACHED_NUMBERS = 1 << 18  # attention probabilities worked on at a time: 1 MB stays in a core's cache
 
@@ -31,8 +31,7 @@ def attend(
     """Every token looks at all tokens of its own sequence (or, if causal, at those up to itself)."""
     gathered = []
     for number, (rows, group) in enumerate(zip(_split(qkv, groups), groups, strict=True)):
-        q, k, v = group.apart(rows).unflatten(2, (3, heads, -1)).permute(2, 0, 3, 1, 4)  # (n, H, S, K) each
-        context = _gather(q, k, v, group.seen, causal, rate, chance, place + (number << 16))
+        context = _gather(None, rows, group, heads, causal, rate, chance, place + (number << 16))
         gathered.append(group.together(context))
     return gathered[0] if len(gathered) == 1 else torch.cat(gathered)
 
@@ -53,8 +52,7 @@ def attend_from(
     gathered = []
     for number, (ask, rows, group) in enumerate(zip(asking, _split(kv, groups), groups, strict=True)):
         queries = ask.view(group.count, -1, heads, ask.shape[-1] // heads).transpose(1, 2)  # (n, H, Q, K)
-        k, v = group.apart(rows).unflatten(2, (2, heads, -1)).permute(2, 0, 3, 1, 4)  # (n, H, S, K) each
-        gathered.append(_gather(queries, k, v, group.seen, False, rate, chance, place + (number << 16)))
+        gathered.append(_gather(queries, rows, group, heads, False, rate, chance, place + (number << 16)))
     return torch.cat(gathered)[chosen.back]
 
 
@@ -64,26 +62,29 @@ def _split(rows: Tensor, groups: Groups) -> Sequence[Tensor]:
 
 
 def _gather(
-    q: Tensor,
-    k: Tensor,
-    v: Tensor,
-    seen: Tensor | None,
+    q: Tensor | None,
+    rows: Tensor,
+    group: Group,
+    heads: int,
     causal: bool,
     rate: float,
     chance: Chance | None,
     place: int,
 ) -> Tensor:
-    """What the queries of one group gather."""  # (n, H, Q, K) -> (n·Q, D)
+    """What queries gather from the keys and values of one group; without any, its rows begin with their own."""
     level = threshold(rate)
-    if causal:
-        seen = None  # padding comes after all tokens of its sequence
+    seen = None if causal else group.seen  # left to right, padding comes after all tokens of its sequence
+    asking = group.length if q is None else q.shape[2]
     if level and chance is not None:
-        keep = chance.keep(place, (*q.shape[:3], k.shape[2]), level, q.device)
-        context: Tensor = _DroppedAttention.apply(q, k, v, seen, keep, scale(level), causal)  # type: ignore[no-untyped-call]
+        keep = chance.keep(place, (group.count, heads, asking, group.length), level, rows.device)
+        laid = _Laid.apply(rows, group, 3 if q is None else 2, heads)  # type: ignore[no-untyped-call]
+        context: Tensor = _DroppedAttention.apply(q, laid, seen, keep, scale(level), causal)  # type: ignore[no-untyped-call]
     else:
-        mask = None if seen is None else seen.expand(-1, -1, q.shape[2], -1)
-        context = F.scaled_dot_product_attention(q, k, v, attn_mask=mask, is_causal=causal)
-    return context.transpose(1, 2).reshape(q.shape[0] * q.shape[2], -1)
+        parts = group.apart(rows).unflatten(2, (3 if q is None else 2, heads, -1)).permute(2, 0, 3, 1, 4)
+        q, k, v = parts if q is None else (q, *parts)  # (n, H, S, K) each
+        mask = None if seen is None else seen.expand(-1, -1, asking, -1)
+        context = F.scaled_dot_product_attention(q, k, v, attn_mask=mask, is_causal=causal).transpose(1, 2)
+    return context.reshape(group.count * asking, -1)  # (n·Q, D)
 
 
 def attention_maps(qkv: Tensor, stacks: Stacks, heads: int, *, causal: bool = False) -> list[Tensor]:
@@ -105,41 +106,65 @@ def _probabilities(q: Tensor, k: Tensor, seen: Tensor | None, causal: bool) -> T
     return torch.softmax(scores, -1)
 
 
+class _Laid(torch.autograd.Function):
+    """Rows of tokens as a stack of sequences for each of their parts, such as queries, keys and values.
+
+    A place behind a sequence's end repeats a token: what is masked may be any number.
+    """  # (tokens, P·H·K) -> (P, n, H, S, K)
+
+    @staticmethod
+    def forward(ctx: Any, rows: Tensor, group: Group, parts: int, heads: int) -> Tensor:
+        ctx.places = group.places
+        wide = rows if group.sources is None else rows.index_select(0, group.sources)
+        stacks = wide.view(group.count, group.length, parts, heads, rows.shape[1] // (parts * heads))
+        return stacks.permute(2, 0, 3, 1, 4).contiguous()
+
+    @staticmethod
+    def backward(ctx: Any, gradient: Tensor) -> tuple[Tensor | None, ...]:
+        wide = gradient.permute(1, 3, 0, 2, 4).flatten(2).flatten(0, 1)
+        return wide if ctx.places is None else wide.index_select(0, ctx.places), None, None, None
+
+
 class _DroppedAttention(torch.autograd.Function):
     """Attention with dropout on its probabilities, a few sequences at a time so that they stay in the cache.
 
     The probabilities are computed again in the backward pass: the products are a few per cent of a layer's work,
-    and (n, H, Q, S) is by far the largest thing a layer would have to keep.
-    """
+    and (n, H, Q, S) is by far the largest thing a layer would have to keep. Gradients go straight to where they belong
+    in the stacks.
+    """  # (n, H, Q, K) or none, (2 or 3, n, H, S, K) -> (n, Q, H, K)
 
     @staticmethod
     def forward(
-        ctx: Any, q: Tensor, k: Tensor, v: Tensor, seen: Tensor | None, keep: Tensor, scale: float, causal: bool
+        ctx: Any, q: Tensor | None, laid: Tensor, seen: Tensor | None, keep: Tensor, scale: float, causal: bool
     ) -> Tensor:
-        ctx.save_for_backward(q, k, v, seen, keep)
+        ctx.save_for_backward(q, laid, seen, keep)
         ctx.scale, ctx.causal = scale, causal
-        count, heads, length, width = q.shape
-        context = q.new_empty(count, length, heads, width)
+        queries, k, v = laid if q is None else (q, *laid)
+        count, heads, length, width = queries.shape
+        context: Tensor = queries.new_empty(count, length, heads, width)
         for part in _parts(keep):
-            dropped = _probabilities(q[part], k[part], _of(seen, part), causal).mul_(keep[part]).mul_(scale)
+            dropped = _probabilities(queries[part], k[part], _of(seen, part), causal).mul_(keep[part]).mul_(scale)
             context[part] = (dropped @ v[part]).transpose(1, 2)
-        return context.transpose(1, 2)
+        return context
 
     @staticmethod
     def backward(ctx: Any, gradient: Tensor) -> tuple[Tensor | None, ...]:
-        q, k, v, seen, keep = ctx.saved_tensors
-        to_q, to_k, to_v = torch.empty_like(q), torch.empty_like(k), torch.empty_like(v)
+        q, laid, seen, keep = ctx.saved_tensors
+        to_laid = torch.empty_like(laid)
+        to_q = None if q is None else torch.empty(q.shape, dtype=q.dtype, device=q.device)
+        queries, k, v = laid if q is None else (q, *laid)
+        to_queries, to_k, to_v = to_laid if to_q is None else (to_q, *to_laid)
+        arriving = gradient.transpose(1, 2).to(laid.dtype).contiguous()  # (n, H, Q, K)
         for part in _parts(keep):
-            probabilities = _probabilities(q[part], k[part], _of(seen, part), ctx.causal)
-            weight = keep[part].to(q.dtype) * ctx.scale
-            arriving = gradient[part].to(q.dtype)
-            to_v[part] = (probabilities * weight).transpose(-2, -1) @ arriving
-            back = (arriving @ v[part].transpose(-2, -1)).mul_(weight)
+            probabilities = _probabilities(queries[part], k[part], _of(seen, part), ctx.causal)
+            weight = keep[part].to(laid.dtype).mul_(ctx.scale)
+            torch.matmul((probabilities * weight).transpose(-2, -1), arriving[part], out=to_v[part])
+            back = (arriving[part] @ v[part].transpose(-2, -1)).mul_(weight)
             back = back.sub_((back * probabilities).sum(-1, keepdim=True)).mul_(probabilities)
-            back = back.mul_(1 / math.sqrt(q.shape[-1]))
-            to_q[part] = back @ k[part]
-            to_k[part] = back.transpose(-2, -1) @ q[part]
-        return to_q, to_k, to_v, None, None, None, None
+            back = back.mul_(1 / math.sqrt(queries.shape[-1]))
+            torch.matmul(back, k[part], out=to_queries[part])
+            torch.matmul(back.transpose(-2, -1), queries[part], out=to_k[part])
+        return to_q, to_laid, None, None, None, None
 
 
 def _of(seen: Tensor | None, part: slice) -> Tensor | None:

@@ -24,6 +24,7 @@ class Group:
     length: int  # of the longest
     tokens: int  # in all
     places: Tensor | None = None  # (tokens,) where each stands among count · length; none: all sequences are as long
+    sources: Tensor | None = None  # (count · length,) the token at each of these places, any where there is none
     seen: Tensor | None = None  # (count, 1, 1, length) at which of these places a token stands
 
     def apart(self, rows: Tensor) -> Tensor:
@@ -79,9 +80,9 @@ def _group(stacks: Stacks, device: torch.device) -> Group:
         return equal_lengths(stacks)[0]
     lengths = np.repeat([length for _, length in stacks], [count for count, _ in stacks])
     seen = np.arange(lengths[-1]) < lengths[:, None]  # (n, S)
-    places = torch.from_numpy(np.flatnonzero(seen)).to(device, non_blocking=True)
-    shown = torch.from_numpy(seen[:, None, None]).to(device, non_blocking=True)
-    return Group(len(lengths), int(lengths[-1]), int(lengths.sum()), places, shown)
+    places, sources = np.flatnonzero(seen), np.maximum(np.cumsum(seen) - 1, 0)
+    given = (torch.from_numpy(part).to(device, non_blocking=True) for part in (places, sources, seen[:, None, None]))
+    return Group(len(lengths), int(lengths[-1]), int(lengths.sum()), *given)
 
 
 def _cheapest_cuts(stacks: Stacks, heads: int, call: int) -> list[tuple[int, int]]:
