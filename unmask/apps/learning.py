@@ -16,7 +16,7 @@ from unmask.model.config import BertConfig
 from unmask.model.folder import ModelFolder, open_model, save_model
 from unmask.model.heads import BertWithHead
 from unmask.model.outputs import outputs_of
-from unmask.model.starting_point import with_fresh_head
+from unmask.model.starting_point import was_averaged, with_fresh_head
 from unmask.tasks.classification import Classification
 from unmask.tasks.embedding import TextEmbedding
 from unmask.tasks.finetuning import FineTuning, FineTuningSettings, fitting_rate
@@ -61,8 +61,8 @@ def learn(
     """Fine-tunes a model on examples; a share set aside as validation chooses the best epoch and calibrates answers."""
     opened = open_model(model, device=device)
     rate = fitting_rate(settings.learning_rate, opened.config.width) if learning_rate is None else learning_rate
-    settings = replace(settings, learning_rate=rate)
     task = fitting(kind.learned_from(examples, **options), opened.config.positions, options)  # type: ignore[attr-defined]
+    settings = replace(settings, learning_rate=rate, mean_start=was_averaged(opened, task.head))
     config, learner = with_fresh_head(
         opened,
         task.head,
@@ -70,6 +70,7 @@ def learn(
         pooling=getattr(task, "pooling", "mean"),
         dropout=settings.dropout,
         segments=task.segments,
+        mean_start=settings.mean_start,
         seed=settings.seed,
     )
     training, aside = divided(examples, validation, settings.seed)

@@ -94,6 +94,13 @@ def finetune(
     fresh_layers: Annotated[
         int | None, typer.Option("--fresh-layers", min=0, help="Top layers that start anew.")
     ] = None,
+    mean_start: Annotated[
+        bool | None,
+        typer.Option(
+            "--mean-start/--no-mean-start",
+            help="A further layer begins as the mean of all tokens; by default for sentence encoders.",
+        ),
+    ] = None,
     adversarial: Annotated[
         float | None, typer.Option("--adversarial", help="Also learn from embeddings moved so far (FGM), such as 1.0.")
     ] = None,
@@ -142,6 +149,7 @@ def finetune(
                 freeze=freeze,
                 layer_decay=layer_decay,
                 fresh_layers=fresh_layers,
+                mean_start=mean_start,
                 adversarial=adversarial,
                 features=features,
                 reader=reader,

@@ -5,11 +5,15 @@ take longer than the work in them: then neighbouring lengths share one. Only att
 """
 
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import numpy as np
 import torch
+from numpy.typing import NDArray
 from torch import Tensor
+
+from unmask.data.cuts import Integers, cheapest_cuts
 
 Stacks = tuple[tuple[int, int], ...]  # (sequences, length) of each run of equal lengths
 CALL, DROPPING_CALL = 4_000, 40_000  # attention probabilities that take as long as a call, with dropout its many parts
@@ -71,7 +75,8 @@ def group(stacks: Stacks, heads: int, device: torch.device, *, dropping: bool = 
     >>> [(one.count, one.length) for one in group(stacks, 12, torch.device("cpu"), dropping=True)]
     [(6, 7), (4, 300)]
     """
-    cuts = _cheapest_cuts(stacks, heads, DROPPING_CALL if dropping else CALL)
+    counts, lengths = np.array(stacks, np.int64).reshape(-1, 2).T
+    cuts = cheapest_cuts(lengths, counts, partial(_costs, heads=heads, call=DROPPING_CALL if dropping else CALL))
     return tuple(_group(stacks[start:stop], device) for start, stop in cuts)
 
 
@@ -85,20 +90,8 @@ def _group(stacks: Stacks, device: torch.device) -> Group:
     return Group(len(lengths), int(lengths[-1]), int(lengths.sum()), *given)
 
 
-def _cheapest_cuts(stacks: Stacks, heads: int, call: int) -> list[tuple[int, int]]:
-    """Where runs are divided into groups: best[j] is the least cost of the first j, whose last group begins at [j]."""
-    best, begins = [0.0], [0]
-    for end in range(1, len(stacks) + 1):
-        longest, count, costs = stacks[end - 1][1], 0, []
-        for begin in range(end - 1, -1, -1):
-            count += stacks[begin][0]
-            calls = 1 if begin == end - 1 else SHARED
-            costs.append((best[begin] + calls * call + count * heads * longest**2, begin))
-        cost, begin = min(costs)
-        best.append(cost)
-        begins.append(begin)
-    cuts, end = [], len(stacks)
-    while end:
-        cuts.append((begins[end], end))
-        end = begins[end]
-    return cuts[::-1]
+def _costs(longest: int, rows: Integers, *, heads: int, call: int) -> NDArray[np.float64]:
+    """What so many sequences cost together, in probabilities; the last are of one length, the others mix."""
+    costs = rows.astype(np.float64) * (heads * longest**2) + SHARED * call
+    costs[-1] -= (SHARED - 1) * call
+    return costs

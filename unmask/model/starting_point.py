@@ -11,6 +11,7 @@ from unmask.model.bert import Bert
 from unmask.model.config import BertConfig
 from unmask.model.feature_heads import make_feature_head
 from unmask.model.folder import ModelFolder
+from unmask.model.gathering import start_as_mean
 from unmask.model.heads import BertWithHead, make_head
 from unmask.model.names import POOLED_HEADS
 
@@ -27,13 +28,15 @@ def with_fresh_head(
     positions: int | None = None,
     segments: int = 2,
     fresh_layers: int = 0,
+    mean_start: bool = False,
     features: Mapping[str, str] | None = None,
     seed: int = 0,
 ) -> tuple[BertConfig, BertWithHead]:
     """The encoder with a head of fresh weights; a pooler that the head reads and the model lacks is fresh too.
 
     `positions` beyond the model's own are interpolated from them; further `segments` start as its last one; the last
-    `fresh_layers` start anew; with `features` the head reads the layers that they name.
+    `fresh_layers` start anew, before a further one that a `mean_start` asks for; with `features` the head reads the
+    layers that they name.
     """
     pooler = head in POOLED_HEADS and not features
     config = replace(
@@ -42,6 +45,8 @@ def with_fresh_head(
         positions=positions or opened.config.positions,
         segments=max(segments, opened.config.segments),
     )
+    if mean_start:
+        config = with_layer(config)
     if dropout is not None:
         config = replace(config, dropout=dropout, attention_dropout=dropout)
     bert = Bert(config, seed)
@@ -49,11 +54,30 @@ def with_fresh_head(
     known[POSITIONS] = stretched(known[POSITIONS], config.positions)
     more = known[SEGMENTS][-1:].expand(config.segments - opened.config.segments, -1)
     known[SEGMENTS] = torch.cat([known[SEGMENTS], more])
-    kept = {name: value for name, value in known.items() if _is_kept(name, config, fresh_layers)}
+    anew = fresh_layers + mean_start
+    kept = {name: value for name, value in known.items() if _is_kept(name, config, anew)}
     bert.load_state_dict({**bert.state_dict(), **kept})
+    if mean_start:
+        start_as_mean(bert.layers[-1])
     if features:
         return config, BertWithHead(bert, make_feature_head(head, config, features, outputs=outputs, seed=seed + 1))
     return config, BertWithHead(bert, make_head(head, config, outputs=outputs, pooling=pooling, seed=seed + 1))
+
+
+def was_averaged(opened: ModelFolder, head: str) -> bool:
+    """Whether a head would read [CLS] of an encoder that was trained by the mean of its tokens."""
+    about = opened.about
+    return head in POOLED_HEADS and about.head == "embedding" and about.pooling == "mean"
+
+
+def with_layer(config: BertConfig) -> BertConfig:
+    """The same with a layer more.
+
+    >>> with_layer(BertConfig.named("tiny", pruned_heads=((), (1,)))).pruned_heads
+    ((), (1,), ())
+    """
+    pruned = (*config.pruned_heads, ()) if config.pruned_heads else ()
+    return replace(config, layers=config.layers + 1, pruned_heads=pruned)
 
 
 def stretched(rows: Tensor, positions: int) -> Tensor:
@@ -69,7 +93,8 @@ def stretched(rows: Tensor, positions: int) -> Tensor:
     return spread[0].T.to(rows.dtype).contiguous()
 
 
-def _is_kept(name: str, config: BertConfig, fresh_layers: int) -> bool:
+def _is_kept(name: str, config: BertConfig, anew: int) -> bool:
+    """Whether a weight is the model's own, below the layers that start anew."""
     if name.startswith("pooler."):
-        return config.pooler and fresh_layers == 0
-    return not name.startswith("layers.") or int(name.split(".")[1]) < config.layers - fresh_layers
+        return config.pooler and anew == 0
+    return not name.startswith("layers.") or int(name.split(".")[1]) < config.layers - anew

@@ -7,13 +7,13 @@ than the fixed sum for each length that occurs.
 """
 
 from collections.abc import Iterator, Sequence
+from functools import partial
 
 import numpy as np
 from numpy.typing import NDArray
 
+from unmask.data.cuts import Integers, cheapest_cuts
 from unmask.data.rows import Row
-
-Integers = NDArray[np.int64]
 
 BATCH_TOKENS = 512  # padded tokens of a batch: enough to fill the products, few enough to stay in the nearest caches
 STARTING = 16  # what a batch costs beside its tokens, in tokens: measured, about 20 in float32 and 10 in int8
@@ -35,9 +35,12 @@ def batches(
         return
     given = np.asarray(lengths, dtype=np.int64)
     order = np.argsort(given, kind="stable")
-    for start, stop in _cheapest_cuts(given[order], tokens, starting):
-        rows, longest = order[start:stop], int(given[order[stop - 1]])
-        size = max(1, tokens // max(longest, 1))
+    distinct, counts = np.unique(given, return_counts=True)
+    bounds = np.append(0, np.cumsum(counts))  # rows of the i-th length lie between bounds[i] and bounds[i + 1]
+    costs = partial(_costs, tokens=tokens, starting=starting)
+    for start, stop in cheapest_cuts(distinct, counts, costs):
+        rows = order[bounds[start] : bounds[stop]]
+        size = max(1, tokens // max(int(distinct[stop - 1]), 1))
         count = -(-len(rows) // size)  # equal shares: a last batch of two rows would be a waste
         yield from np.array_split(rows, count)
 
@@ -56,26 +59,7 @@ def padded(rows: Sequence[Row]) -> tuple[Integers, Integers, Integers]:
     return ids, mask, segments
 
 
-def _cheapest_cuts(lengths: Integers, tokens: int, starting: int) -> list[tuple[int, int]]:
-    """Where sorted rows are cut: best[j] is the least cost of the first j lengths, from which the last cut was made."""
-    if not len(lengths):
-        return []
-    sizes, firsts = np.unique(lengths, return_index=True)
-    bounds = np.append(firsts, len(lengths))  # rows of the i-th length lie between bounds[i] and bounds[i + 1]
-    best = np.zeros(len(sizes) + 1)
-    origin = np.zeros(len(sizes) + 1, dtype=np.int64)
-    for end in range(1, len(bounds)):
-        costs = best[:end] + _costs(sizes[end - 1], bounds[end] - bounds[:end], tokens, starting)
-        origin[end] = np.argmin(costs)
-        best[end] = costs[origin[end]]
-    cuts, end = [], len(sizes)
-    while end:
-        cuts.append((int(bounds[origin[end]]), int(bounds[end])))
-        end = int(origin[end])
-    return cuts[::-1]
-
-
-def _costs(longest: int, rows: Integers, tokens: int, starting: int) -> NDArray[np.float64]:
+def _costs(longest: int, rows: Integers, *, tokens: int, starting: int) -> NDArray[np.float64]:
     """What so many rows cost together, in tokens; the last number of rows is that of one length, the others mix."""
     masked = np.full(len(rows), 1 + MASKED)
     masked[-1] = 1

@@ -57,6 +57,7 @@ class FineTuningSettings:
     evaluations: float = 1.0  # an epoch
     positions: int | None = None  # more than the model has, interpolated
     fresh_layers: int = 0  # top layers that start anew
+    mean_start: bool = False  # a further layer begins as the mean of all tokens
     freeze: str = ""  # "2": the embeddings and the first two layers do not learn; "all": nothing of the encoder does
     layer_decay: float = 1.0  # what the learning rate is multiplied by with every layer below the head
     adversarial: float = 0.0  # how far word embeddings are moved against the model (FGM); 0: not at all

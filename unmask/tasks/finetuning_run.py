@@ -21,7 +21,7 @@ from unmask.files import write_text
 from unmask.model.about import About
 from unmask.model.folder import open_model, save_model
 from unmask.model.outputs import outputs_of
-from unmask.model.starting_point import with_fresh_head
+from unmask.model.starting_point import was_averaged, with_fresh_head
 from unmask.tasks.asked import asked
 from unmask.tasks.bias import BiasReport, judge_of, probe_bias
 from unmask.tasks.classification import Classification
@@ -134,6 +134,7 @@ class FineTuningRun:
             positions=self.settings.positions,
             segments=self.task.segments,
             fresh_layers=self.settings.fresh_layers,
+            mean_start=self.settings.mean_start,
             features=self.settings.read,
             seed=self.settings.seed,
         )
@@ -237,10 +238,11 @@ class FineTuningRun:
         """What this model wants of a recipe that was made for another."""
         if self.request.changes.get("features"):
             return FEATURE_RECIPE
+        averaged = {"mean_start": was_averaged(self.opened, self.task.head)}
         if self.request.changes.get("freeze") == "all":
-            return FROZEN_RECIPE
+            return FROZEN_RECIPE | averaged
         published = self.asked.changes.get("learning_rate", FineTuningSettings.learning_rate)
-        return {"learning_rate": fitting_rate(published, self.opened.config.width)}
+        return {"learning_rate": fitting_rate(published, self.opened.config.width)} | averaged
 
     def _model_hash(self) -> str:
         digest = hashlib.sha256()
