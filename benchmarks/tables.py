@@ -115,6 +115,17 @@ def predicted(name: str, kind: str, form: str) -> Callable[[dict[str, Any]], Fig
     return read
 
 
+def finetuned(kind: str, what: str) -> Callable[[dict[str, Any]], Figures]:
+    """Fine-tuning and prediction, in examples a second."""
+
+    def read(result: dict[str, Any]) -> Figures:
+        found = result[kind][what]
+        runs = len(found["rounds"]["ours"])
+        return Figures(found["ours"], found["theirs"], "transformers", "examples/s", found["ratio"], runs)
+
+    return read
+
+
 KINDS = {"sentences": "句子", "passages": "段落", "single texts": "单条短文本"}
 MODELS = {  # the names of measurements, in words
     "minilm, English": ("MiniLM", "MiniLM"),
@@ -147,6 +158,14 @@ ROWS = [
             pretrained(size),
         )
         for size in ("tiny", "mini", "small", "base")
+    ),
+    *(
+        Row(
+            "2026-11-16_finetune_speed",
+            {"README.md": f"fine-tuning MiniLM, {name}", "README.zh.md": f"微调 MiniLM，{name}"},
+            finetuned(kind, "training"),
+        )
+        for kind, name in (("classify", "SST-2"), ("answer", "SQuAD"))
     ),
     Row(
         "2026-11-16_learning",
