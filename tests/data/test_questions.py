@@ -131,3 +131,61 @@ def test_broken_json_is_named_by_line_and_column(tmp_path: Path) -> None:
     file.write_text('{"data": [\n{"paragraphs": }]}')
     with pytest.raises(InputError, match=r"dev.json line 2 column 16: Expecting value"):
         read_questions(file)
+
+
+@pytest.mark.parametrize("ending", ["csv", "tsv", "jsonl", "json", "parquet"])
+def test_plain_tables_hold_questions_too(tmp_path: Path, ending: str) -> None:
+    rows = [
+        {"question": "Where did Ben sing?", "context": CONTEXT, "answer": "Rome", "answer_start": "30"},
+        {"question": "Who sang twice?", "context": CONTEXT, "answer": "", "answer_start": ""},
+    ]
+    file = table(tmp_path / f"asked.{ending}", rows)
+    answered, unanswered = read_questions(file).examples
+    assert (answered.question, answered.context) == ("Where did Ben sing?", CONTEXT)
+    assert answered.answers == (GivenAnswer("Rome", 30),)
+    assert unanswered.answers == ()
+    assert [example.answers for example in read_questions(file, labelled=False).examples] == [None, None]
+
+
+def table(file: Path, rows: list[dict[str, Any]]) -> Path:
+    if file.suffix == ".parquet":
+        import pyarrow
+        import pyarrow.parquet
+
+        pyarrow.parquet.write_table(pyarrow.Table.from_pylist(rows), file)
+    elif file.suffix in (".csv", ".tsv"):
+        separator = {".csv": ",", ".tsv": "\t"}[file.suffix]
+        file.write_text("\n".join(separator.join(cells) for cells in [rows[0], *(row.values() for row in rows)]))
+    else:
+        lines = [json.dumps(row) for row in rows]
+        file.write_text(f"[{','.join(lines)}]" if file.suffix == ".json" else "\n".join(lines))
+    return file
+
+
+def test_answers_as_on_the_hub_and_columns_under_other_names(tmp_path: Path) -> None:
+    given = {"text": ["Oslo", "in Oslo"], "answer_start": [12, 9]}
+    file = table(tmp_path / "asked.jsonl", [{"query": "Where?", "passage": CONTEXT, "answers": given, "id": 7}])
+    [example] = read_questions(file, columns={"question": "query", "context": "passage"}).examples
+    assert (example.id, example.answers) == ("7", (GivenAnswer("Oslo", 12), GivenAnswer("in Oslo", 9)))
+
+
+@pytest.mark.parametrize(
+    ("row", "columns", "message"),
+    [
+        ({"question": "Who?", "answer": "Ann"}, {}, "wanted a column 'context'"),
+        ({"question": "Who?", "context": CONTEXT}, {}, "wanted a column 'answer'"),
+        (
+            {"question": "Who?", "context": CONTEXT, "answer": "Ann", "answer_start": "one"},
+            {},
+            "line 1, column 'answer_s",
+        ),
+        ({"question": 3, "context": CONTEXT, "answer": "Ann"}, {}, "line 1, column 'question': a int"),
+        ({"question": "Who?", "context": CONTEXT, "answers": {"text": ["Ann"]}}, {}, "line 1, column 'answers'"),
+        ({"question": "Who?", "context": CONTEXT, "answer": "Ann"}, {"label": "answer"}, "--columns label=answer"),
+    ],
+)
+def test_faults_of_tables_are_named_by_line_and_column(
+    tmp_path: Path, row: dict[str, Any], columns: dict[str, str], message: str
+) -> None:
+    with pytest.raises(InputError, match=message):
+        read_questions(table(tmp_path / "asked.jsonl", [row]), columns=columns)

@@ -1,4 +1,4 @@
-"""Questions on contexts: SQuAD 1.1 and 2.0, DRCD and CMRC 2018 files come in, question examples go out.
+"""Questions on contexts: SQuAD 1.1 and 2.0, DRCD and CMRC 2018 files and plain tables come in, examples go out.
 
 Offsets are checked: an answer that does not stand at its own is looked for nearby, since published files have such
 (CMRC 2018 by a character or two). Faults are named by the file and the path inside: data[3].paragraphs[1].qas[0].
@@ -12,15 +12,22 @@ from typing import Any
 from unmask.data.cells import left_out_notes, no_examples
 from unmask.data.examples import GivenAnswer, QuestionExample, Reading
 from unmask.data.json_file import read_json
+from unmask.data.question_tables import Entry, table_entries
 from unmask.errors import InputError
-from unmask.text.formats import LONE_SURROGATE
+from unmask.text.formats import LONE_SURROGATE, ending_of
 
 NEAR = 100  # characters within which a displaced answer is surely the one that was meant
 NOT_FOUND = -1
 
 
-def read_questions(path: Path, *, labelled: bool = True, keep_unfound: bool = False) -> Reading:
-    """The questions of a file.
+def read_questions(
+    path: Path,
+    *,
+    columns: Mapping[str, str] | None = None,
+    labelled: bool = True,
+    keep_unfound: bool = False,
+) -> Reading:
+    """The questions of a file; `columns` names those of a table.
 
     An answer that does not stand in its context cannot be learned from and is left out, and its question if it has no
     other; `keep_unfound` keeps it for scoring, where the text is enough, with the start -1.
@@ -37,7 +44,8 @@ def read_questions(path: Path, *, labelled: bool = True, keep_unfound: bool = Fa
     moved: list[str] = []
     unfound: list[str] = []
     left_out = 0
-    for place, context, entry in _entries(path):
+    table = table_entries(path, columns or {}, labelled=labelled)
+    for place, context, entry in _entries(path) if _is_squad(path) else table:
         given = _given_answers(place, entry) if labelled else None
         answers = None
         if given is not None:
@@ -77,7 +85,16 @@ def locate(context: str, answer: str, start: int | None) -> int:
     return nearest if nearest is not None and abs(nearest - start) <= NEAR else NOT_FOUND
 
 
-def _entries(path: Path) -> Iterator[tuple[str, str, Mapping[str, Any]]]:
+def _is_squad(path: Path) -> bool:
+    """Whether a file has one of the published layouts; a list of flat objects is a table."""
+    if ending_of(path) != "json":
+        return False
+    whole = read_json(path)
+    first = whole[0] if isinstance(whole, list) and whole else whole
+    return not (isinstance(first, dict) and "question" in first)
+
+
+def _entries(path: Path) -> Iterator[Entry]:
     """Each question with its place and its context; CMRC's own layout has no paragraphs, or no `data` around all."""
     whole = read_json(path)
     articles = whole if isinstance(whole, list) else _list(f"{path}", whole, "data")

@@ -43,18 +43,11 @@ def _read_values(path: Path, *, columns: Mapping[str, str] | None = None, labell
     return read_table(path, columns=columns, labels="value", labelled=labelled)
 
 
-def _read_questions(
-    path: Path, *, columns: Mapping[str, str] | None = None, labelled: bool = True, keep_unfound: bool = False
-) -> Reading:
-    del columns  # SQuAD's files have none
-    return read_questions(path, labelled=labelled, keep_unfound=keep_unfound)
-
-
 KINDS: dict[str, Kind] = {
     "classify": Kind(Classification, _read_classes),
     "regress": Kind(Regression, _read_values),
     "tag": Kind(Tagging, read_tagged, heads=(CHAIN,)),
-    "answer": Kind(Answering, _read_questions),
+    "answer": Kind(Answering, read_questions),
     "choose": Kind(Choosing, read_choices),
     "embed": Kind(TextEmbedding, read_pairs),
 }
