@@ -1,5 +1,6 @@
 #!/bin/sh
-# default:sentiment: positive or negative, English and Chinese, on the default model, whose lower part it shares.
+# default:sentiment: positive or negative, English and Chinese, on the default model, of which it shares the
+# pieces that no example has: their own vectors are what tells most of a word's mood.
 # From the project's root: recipes/default-sentiment.sh [DATA [WORK]].
 set -eu
 data=${1:-../shared/data} work=${2:-runs/default-sentiment}
@@ -7,7 +8,7 @@ unmask=${UNMASK:-.venv/bin/unmask} embedded=${EMBEDDED:-unmask/embedded} model=$
 
 "$unmask" finetune classify -m "$model" -o "$work" \
     --train sst2="$data/glue/SST-2" --train chnsenticorp="$data/chnsenticorp" --rename 0=negative,1=positive \
-    --length "${LENGTH:-256}" --freeze "${FREEZE:-2}" --epochs "${EPOCHS:-3}" --lr "${LR:-1e-4}" --most "${MOST:-100000}"
+    --length "${LENGTH:-128}" --epochs "${EPOCHS:-2}" --lr "${LR:-4e-4}" --most "${MOST:-40000}"
 "$unmask" convert "$work" -o "$embedded/sentiment" --base "$model" --dtype float16 --checksums
 cat >> "$embedded/sentiment/README.md" <<'CARD'
 

@@ -92,6 +92,21 @@ def test_only_what_differs_is_stored_and_no_vocabulary(tmp_path: Path, default: 
     assert not (shared / "vocab.txt").exists()
 
 
+@SAME
+@TYPES
+def test_of_word_embeddings_only_rows_that_differ_are_stored(tmp_path: Path, head: str, dtype: str) -> None:
+    base = save_default(tmp_path / "default", dtype)
+    made = learned(base, head)
+    with torch.no_grad():
+        made.bert.embeddings.words.weight[[5, 7]] += 1
+    shared = save(tmp_path / "shared", made, base=base, dtype=dtype)
+    words = {name.split("@")[1]: part for name, part in load_file(shared / "model.safetensors").items() if "@" in name}
+    assert words["rows"].tolist() == [5, 7]
+    assert words["changed"].shape == (2, CONFIG.width)
+    assert torch.equal(answers(shared), answers(save(tmp_path / "whole", made, dtype=dtype)))
+    assert open_model(shared).report.unused == ()
+
+
 def test_a_whole_float32_base_lends_what_a_float16_folder_does_not_store(tmp_path: Path, default: Path) -> None:
     made = learned(default, "span")
     opened = open_model(save(tmp_path / "shared", made, base=default, dtype="float16"))

@@ -288,7 +288,8 @@ def _stored(
     published = to_published(_prefixed(model), config, about.head, _feature_names(model, about))
     published = published if base is None else own_tensors(published, about, base)
     bare = about.head in (None, "embedding") and not prefixed
-    return {
-        name.removeprefix("bert.") if bare else name: tensor.to("cpu", dtype).contiguous()
-        for name, tensor in published.items()
-    }
+    stored = {}
+    for name, tensor in published.items():
+        kept = tensor.to(dtype) if tensor.is_floating_point() else tensor  # numbers of rows stay numbers
+        stored[name.removeprefix("bert.") if bare else name] = kept.cpu().contiguous()
+    return stored

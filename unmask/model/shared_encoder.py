@@ -1,7 +1,8 @@
 """Models that share an encoder: a folder names its base and stores only what differs from it.
 
 In: a model's tensors and its base. Out: those that the base does not have, to be saved; and back, all of them again.
-A base is known by the hash of its weights, so that nobody's answers change when it is replaced.
+Of a matrix that differs in some rows, such as word embeddings of which a text has a part, only those are stored. A base
+is known by the hash of its weights, so that nobody's answers change when it is replaced.
 """
 
 from collections.abc import Mapping
@@ -20,6 +21,8 @@ from unmask.model.weights import Weights, read_weights
 from unmask.text.tokenizer import Tokenizer
 
 WEIGHTS = "model.safetensors"
+ROWS, CHANGED = "@rows", "@changed"  # behind a tensor's name: which rows differ from the base's, and these rows
+MOST_ROWS = 0.9  # share of its rows up to which a matrix is stored by rows
 TOKENIZER_FILES = ("vocab.txt", "tokenizer.json", "tokenizer_config.json")
 
 
@@ -79,16 +82,37 @@ def shared_tokenizer(about: About, base: Base, source: Path) -> Tokenizer:
 def own_tensors(published: Mapping[str, Tensor], about: About, base: Base) -> dict[str, Tensor]:
     """The tensors that a folder must store itself: all that its base does not lend in the very same values."""
     lent = _lent(about, base)
-    return {
-        name: tensor
-        for name, tensor in published.items()
-        if name not in lent or not torch.equal(tensor.cpu().float(), lent[name].float())
-    }
+    own: dict[str, Tensor] = {}
+    for name, tensor in published.items():
+        if name in lent and lent[name].shape == tensor.shape:
+            own |= _difference(name, tensor.cpu(), lent[name])
+        else:
+            own[name] = tensor
+    return own
+
+
+def _difference(name: str, tensor: Tensor, lent: Tensor) -> dict[str, Tensor]:
+    """Nothing, the rows that differ and their numbers, or the whole tensor.
+
+    >>> {name: rows.tolist() for name, rows in _difference("w", torch.tensor([[1.0], [3.0]]), torch.ones(2, 1)).items()}
+    {'w@rows': [1], 'w@changed': [[3.0]]}
+    """
+    differs = tensor.float() != lent.float()
+    if not differs.any():
+        return {}
+    rows = differs.flatten(1).any(1).nonzero()[:, 0] if tensor.ndim > 1 else torch.arange(len(tensor))
+    if len(rows) > MOST_ROWS * len(tensor):
+        return {name: tensor}
+    return {name + ROWS: rows.to(torch.int32), name + CHANGED: tensor[rows]}
 
 
 def with_base(own: Weights, about: About, base: Base) -> Weights:
-    """A folder's own tensors and those that its base lends."""
-    return replace(own, tensors=_lent(about, base) | own.tensors)
+    """A folder's own tensors and those that its base lends, its own rows in them."""
+    tensors, lent = dict(own.tensors), _lent(about, base)
+    for name in [name.removesuffix(ROWS) for name in own.tensors if name.endswith(ROWS)]:
+        rows, changed = tensors.pop(name + ROWS).long(), tensors.pop(name + CHANGED)
+        tensors[name] = lent[name].index_copy(0, rows, changed.to(lent[name].dtype))
+    return replace(own, tensors=lent | tensors)
 
 
 def _lent(about: About, base: Base) -> dict[str, Tensor]:
