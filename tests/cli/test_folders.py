@@ -132,3 +132,10 @@ def test_a_folder_is_converted_to_what_differs_from_its_base_and_back(
     answer(monkeypatch, capsys, "convert", str(shared), "-o", str(whole))
     assert same_weights(folder, whole)
     assert (whole / "vocab.txt").read_bytes() == (folder / "vocab.txt").read_bytes()
+
+
+def test_rows_of_its_own_need_a_base_that_lends_the_others(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], folder: Path, tmp_path: Path
+) -> None:
+    assert run(monkeypatch, "convert", str(folder), "-o", str(tmp_path / "out"), "--rows", "5") == 2
+    assert "name it with --base" in capsys.readouterr().err

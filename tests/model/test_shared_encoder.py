@@ -107,6 +107,17 @@ def test_of_word_embeddings_only_rows_that_differ_are_stored(tmp_path: Path, hea
     assert open_model(shared).report.unused == ()
 
 
+def test_only_the_rows_that_moved_farthest_are_stored_where_a_number_is_given(tmp_path: Path, default: Path) -> None:
+    made = learned(default, "classes")
+    before = made.bert.embeddings.words.weight.detach().clone()
+    with torch.no_grad():
+        made.bert.embeddings.words.weight[[4, 5, 7]] += torch.tensor([[2.0], [0.1], [1.0]])
+    opened = open_model(save(tmp_path / "shared", made, base=default, base_rows=2))
+    kept = opened.bert.embeddings.words.weight
+    assert torch.equal(kept[[4, 7]], made.bert.embeddings.words.weight[[4, 7]])
+    assert torch.equal(kept[5], before[5])
+
+
 def test_a_whole_float32_base_lends_what_a_float16_folder_does_not_store(tmp_path: Path, default: Path) -> None:
     made = learned(default, "span")
     opened = open_model(save(tmp_path / "shared", made, base=default, dtype="float16"))

@@ -51,6 +51,14 @@ def convert(
         str | None,
         typer.Option("--base", metavar="MODEL", help="Store only what differs from this model, which must stay there."),
     ] = None,
+    rows: Annotated[
+        int | None,
+        typer.Option(
+            "--rows",
+            min=1,
+            help="With --base: pieces of its own at most, those that moved farthest; others are shared.",
+        ),
+    ] = None,
     checksums: Annotated[
         bool, typer.Option("--checksums", help="Also write checksums.txt, as sha256sum reads it.")
     ] = False,
@@ -64,6 +72,10 @@ def convert(
 
     if to is Form.tf1 and (base or checksums):
         raise InputError("--base or --checksums with Google's form", wanted="a model folder", do="leave them out")
+    if rows and not base:
+        raise InputError(
+            "--rows without --base", wanted="the model that lends the other rows", do="name it with --base"
+        )
     console.note(f"reading {source}")
     path = find_model(source)
     opened = open_model(path)
@@ -72,7 +84,7 @@ def convert(
     if to is Form.tf1:
         save_google(*parts)
     else:
-        save_model(*parts, dtype=dtype.value, base=base)
+        save_model(*parts, dtype=dtype.value, base=base, base_rows=rows)
     if checksums:
         write_checksums(output)
     fields = {

@@ -119,11 +119,12 @@ def save_model(
     *,
     dtype: str = "float32",  # float16 halves the file; models are opened in float32 all the same
     base: Path | str | None = None,  # a model on this machine: what it has in the very same values is not stored again
+    base_rows: int | None = None,  # word embeddings that may differ from the base's; the others become the base's
 ) -> None:
     """Saves a folder, all of it or nothing; in an existing one, files that are no part of a model stay."""
     shared = None if base is None else _base_for(folder, base)
     about = replace(about, base={} if shared is None else shared.told(tokenizer))
-    published = _stored(model, config, about, DTYPES[dtype], base=shared)
+    published = _stored(model, config, about, DTYPES[dtype], base=shared, base_rows=base_rows)
     classifier = published.get(_classifier(about))
     fields = config.to_published() | published_fields(about, 0 if classifier is None else len(classifier))
     fields["pad_token_id"] = tokenizer.pad_id
@@ -283,10 +284,11 @@ def _stored(
     *,
     prefixed: bool = False,
     base: Base | None = None,
+    base_rows: int | None = None,
 ) -> dict[str, Tensor]:
     """The tensors as they are stored: published names, which leave out `bert.` where no head stands on the encoder."""
     published = to_published(_prefixed(model), config, about.head, _feature_names(model, about))
-    published = published if base is None else own_tensors(published, about, base)
+    published = published if base is None else own_tensors(published, about, base, base_rows)
     bare = about.head in (None, "embedding") and not prefixed
     stored = {}
     for name, tensor in published.items():

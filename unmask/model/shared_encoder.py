@@ -21,6 +21,7 @@ from unmask.model.weights import Weights, read_weights
 from unmask.text.tokenizer import Tokenizer
 
 WEIGHTS = "model.safetensors"
+WORDS = "bert.embeddings.word_embeddings.weight"
 ROWS, CHANGED = "@rows", "@changed"  # behind a tensor's name: which rows differ from the base's, and these rows
 MOST_ROWS = 0.9  # share of its rows up to which a matrix is stored by rows
 TOKENIZER_FILES = ("vocab.txt", "tokenizer.json", "tokenizer_config.json")
@@ -79,19 +80,24 @@ def shared_tokenizer(about: About, base: Base, source: Path) -> Tokenizer:
     return tokenizer
 
 
-def own_tensors(published: Mapping[str, Tensor], about: About, base: Base) -> dict[str, Tensor]:
-    """The tensors that a folder must store itself: all that its base does not lend in the very same values."""
+def own_tensors(
+    published: Mapping[str, Tensor], about: About, base: Base, most_rows: int | None = None
+) -> dict[str, Tensor]:
+    """The tensors that a folder must store itself: all that its base does not lend in the very same values.
+
+    Of word embeddings at most so many rows, if that is given: those that moved farthest.
+    """
     lent = _lent(about, base)
     own: dict[str, Tensor] = {}
     for name, tensor in published.items():
         if name in lent and lent[name].shape == tensor.shape:
-            own |= _difference(name, tensor.cpu(), lent[name])
+            own |= _difference(name, tensor.cpu(), lent[name], most_rows if name == WORDS else None)
         else:
             own[name] = tensor
     return own
 
 
-def _difference(name: str, tensor: Tensor, lent: Tensor) -> dict[str, Tensor]:
+def _difference(name: str, tensor: Tensor, lent: Tensor, most: int | None = None) -> dict[str, Tensor]:
     """Nothing, the rows that differ and their numbers, or the whole tensor.
 
     >>> {name: rows.tolist() for name, rows in _difference("w", torch.tensor([[1.0], [3.0]]), torch.ones(2, 1)).items()}
@@ -101,6 +107,9 @@ def _difference(name: str, tensor: Tensor, lent: Tensor) -> dict[str, Tensor]:
     if not differs.any():
         return {}
     rows = differs.flatten(1).any(1).nonzero()[:, 0] if tensor.ndim > 1 else torch.arange(len(tensor))
+    if most is not None and len(rows) > most:
+        moved = (tensor[rows].float() - lent[rows].float()).norm(dim=1)
+        rows = rows[moved.topk(most).indices.sort().values]
     if len(rows) > MOST_ROWS * len(tensor):
         return {name: tensor}
     return {name + ROWS: rows.to(torch.int32), name + CHANGED: tensor[rows]}
