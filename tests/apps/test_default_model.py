@@ -67,3 +67,22 @@ def test_its_entities_are_people_and_places_in_both_languages(text: str, people:
     found = unmask.load("default:entities")(text).to_dict()["entities"]
     assert [one["text"] for one in found if one["type"] == "PER"] == people
     assert [one["text"] for one in found if one["type"] == "LOC"] == places
+
+
+ENGLISH = "The library was founded in 1874 by Anna Holm, a teacher from Bergen. It holds two million books."
+CHINESE = "图书馆由教师王梅于一八七四年创办，位于南京，藏书两百万册，每周一闭馆。"
+
+
+@pytest.mark.parametrize(
+    ("question", "context", "said"),
+    [
+        ("When was the library founded?", ENGLISH, "1874"),
+        ("How many books does it hold?", ENGLISH, "two million"),
+        ("图书馆位于哪里？", CHINESE, "南京"),
+        ("图书馆由谁创办？", CHINESE, "王梅"),
+    ],
+)
+def test_its_answers_hold_what_was_asked_for_in_both_languages(question: str, context: str, said: str) -> None:
+    found = unmask.load("default:answers")(question, context).to_dict()
+    assert said in found["answer"]
+    assert context[found["start"] : found["end"]] == found["answer"]

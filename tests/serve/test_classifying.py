@@ -21,7 +21,7 @@ SENTIMENT = "default:sentiment"
 TEXTS = [
     "A warm, funny film with wonderful actors.",
     "The soup was cold and awful.",
-    "The door.",
+    "The shop opens at nine.",
     "服务很周到，下次还来。",
 ]
 

@@ -203,13 +203,13 @@ class FineTuning:
         freeze(model, settings.freeze)
         if task.segments > PUBLISHED_SEGMENTS:
             model.bert.embeddings.segments.requires_grad_(True)  # the marks are new
-        words = model.bert.embeddings.words
-        learns_words = self.cached is None and words.weight.requires_grad
+        self.rows = rows
         # a learner of another kind may ask a teacher, who knows pieces by their usual numbers
-        self.pieces = (
-            PiecesInUse(words, [*rows, *self.dev_rows]) if learns_words and make_learner is TaskLearner else None
+        self.learns_words = (
+            self.cached is None and make_learner is TaskLearner and model.bert.embeddings.words.weight.requires_grad
         )
-        self.batches = ExampleBatches(self._in_use(rows), task, batch_size=settings.batch_size, seed=settings.seed)
+        self.pieces: PiecesInUse | None = None  # while it learns
+        self.batches = ExampleBatches(rows, task, batch_size=settings.batch_size, seed=settings.seed)
         self.learner = adversarial(make_learner(self.learned, task), model, settings.adversarial)
         self.steps = max(1, round(settings.epochs * self.batches.steps_an_epoch))
         groups = adapted_groups(self.learner, settings.decay, settings.layer_decay)
@@ -224,12 +224,14 @@ class FineTuning:
 
     def resume(self, note: Callable[[str], None] = lambda _: None) -> None:
         """Takes up an earlier sitting, if there was one."""
+        self._begin()
         self.run.resume(note)
         events = [event["held_out"] for event in self.run.journal.events() if "held_out" in event]
         self.seen = [event[self.task.metric] for event in events]
 
     def train(self, *, stop: Callable[[], bool] = lambda: False) -> Iterator[Standing]:
         """Takes the steps that are left; afterwards the model has the weights of the best evaluation."""
+        self._begin()
         settings = self.settings
         schedule = Schedule(settings.learning_rate, self.steps, round(settings.warmup * self.steps), settings.shape)
         taken = train(
@@ -248,9 +250,16 @@ class FineTuning:
             self.learned.load_state_dict(load_file(self.best_path))
         if self.pieces is not None:
             self.pieces.put_back()
+            self.pieces, self.learns_words = None, False
         self.model.eval()
         if self.cached is not None and self.removes_features:
             self.cached.cache.remove()
+
+    def _begin(self) -> None:
+        """From now on the model holds the pieces of its examples alone, until it has learned."""
+        if self.learns_words and self.pieces is None:
+            self.pieces = PiecesInUse(self.model.bert.embeddings.words, [*self.rows, *self.dev_rows])
+            self.batches.units = units(self._in_use(self.rows), together=self.task.together)
 
     def _in_use(self, rows: Sequence[Row]) -> Sequence[Row]:
         return rows if self.pieces is None else self.pieces.rows(rows)

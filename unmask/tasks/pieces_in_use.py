@@ -21,7 +21,7 @@ class PiecesInUse:
 
     def __init__(self, words: nn.Embedding, rows: Iterable[Row]) -> None:
         self.words = words
-        self.whole = words.weight.detach()
+        self.whole = words.weight.data
         self.ids = np.unique(np.fromiter(chain.from_iterable(row.ids for row in rows), np.int64))
         self.places = np.zeros(len(self.whole), np.int64)
         self.places[self.ids] = np.arange(len(self.ids))
@@ -39,5 +39,5 @@ class PiecesInUse:
         self._put(whole)
 
     def _put(self, vectors: Tensor) -> None:
-        self.words.weight = nn.Parameter(vectors)
+        self.words.weight.data = vectors  # the parameter stays the one that an optimiser knows
         self.words.num_embeddings = len(vectors)
