@@ -44,8 +44,10 @@ def read_questions(
     moved: list[str] = []
     unfound: list[str] = []
     left_out = 0
-    table = table_entries(path, columns or {}, labelled=labelled)
-    for place, context, entry in _entries(path) if _is_squad(path) else table:
+    whole = read_json(path) if ending_of(path) == "json" else None
+    table = whole is None or _is_table(whole)
+    entries = table_entries(path, columns or {}, labelled=labelled) if table else _entries(path, whole)
+    for place, context, entry in entries:
         given = _given_answers(place, entry) if labelled else None
         answers = None
         if given is not None:
@@ -85,18 +87,14 @@ def locate(context: str, answer: str, start: int | None) -> int:
     return nearest if nearest is not None and abs(nearest - start) <= NEAR else NOT_FOUND
 
 
-def _is_squad(path: Path) -> bool:
-    """Whether a file has one of the published layouts; a list of flat objects is a table."""
-    if ending_of(path) != "json":
-        return False
-    whole = read_json(path)
+def _is_table(whole: Any) -> bool:
+    """Whether a JSON file is a list of flat objects, or one, and has none of the published layouts."""
     first = whole[0] if isinstance(whole, list) and whole else whole
-    return not (isinstance(first, dict) and "question" in first)
+    return isinstance(first, dict) and "question" in first
 
 
-def _entries(path: Path) -> Iterator[Entry]:
+def _entries(path: Path, whole: Any) -> Iterator[Entry]:
     """Each question with its place and its context; CMRC's own layout has no paragraphs, or no `data` around all."""
-    whole = read_json(path)
     articles = whole if isinstance(whole, list) else _list(f"{path}", whole, "data")
     inside = f"{path} " if articles is whole else f"{path} data"
     for article_number, article in enumerate(articles):
