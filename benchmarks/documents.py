@@ -8,6 +8,9 @@ figures stand side by side: the answers when a question's own document is given,
 end to end. Then each question is asked of an index without its document and all others of the same article: how
 often it is said that nothing is written there, and how far the confidence tells the two apart (AUROC).
 ± is half of the 95 % interval over questions.
+
+`--constants` asks other questions, those halfway between the measured ones, with several values of AHEAD and
+LEAST_FIT: the table by which the two are chosen.
 """
 
 import argparse
@@ -15,13 +18,15 @@ import json
 import re
 import tempfile
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
+from unmask.apps import answer
 from unmask.apps.answer import AnswerFinder, Found, Passage
 from unmask.apps.document_index import DocumentIndex, Source, indexed
 from unmask.apps.documents import READ, Documents, best_passages, open_documents
@@ -42,6 +47,7 @@ PARTS = ("dev", "trial")  # a set is measured on the first of these that it has
 FOLDS = 10  # indexes without a tenth of the articles each, so that all but a few other documents stay
 DEPTHS = (1, 5, READ)
 WITHIN_ARTICLE = re.compile(r"(\.paragraphs\[\d+\])?\.qas\[\d+\]$")
+AHEADS, LEAST_FITS = (0.0, 4.0, 8.0, 16.0, 32.0), (0.0, 0.2, 0.3, 0.4, 0.5, 0.6)  # constants to try
 LOWEST = -1e9  # the margin where there was nothing to read
 
 
@@ -73,13 +79,15 @@ def main() -> None:
     parser.add_argument("reader", help="a model that was fine-tuned for answering")
     parser.add_argument("sets", nargs="*", default=[*SETS])
     parser.add_argument("--encoder", help="an embedding model, to find passages by meaning too")
+    parser.add_argument("--constants", action="store_true", help="try constants on other questions")
     parser.add_argument("--questions", type=int, default=300, help="of each set at most, evenly spaced")
     parser.add_argument("-o", "--output", type=Path, required=True)
     asked = parser.parse_args()
     rows = []
     try:
         for name in asked.sets:
-            rows.append(measured(name, asked.data, asked.reader, encoder=asked.encoder, most=asked.questions))
+            measure = tried if asked.constants else measured
+            rows.append(measure(name, asked.data, asked.reader, encoder=asked.encoder, most=asked.questions))
             print(json.dumps(rows[-1]), flush=True)
             about = {"reader": asked.reader, "encoder": asked.encoder, "rows": rows}
             asked.output.write_text(json.dumps(about, indent=1) + "\n")
@@ -89,28 +97,75 @@ def main() -> None:
 
 def measured(name: str, data: Path, reader: str, *, encoder: str | None = None, most: int = 300) -> dict[str, Any]:
     """The figures of one set."""
-    if name not in SETS:
-        raise InputError(f"set {name!r}", wanted=f"one of {', '.join(SETS)}")
     part, reading = read_set(name, data)
-    finder = AnswerFinder.open(reader)
-    space = TextSpace(TextVectors(encoder)) if encoder else None
-    with tempfile.TemporaryDirectory() as place:
-        corpus = laid_out(reading, Path(place) / "documents", most)
-        index, _ = indexed([Source.of(folder) for folder in corpus.folders], space)
-        index.save(Path(place) / "index")
-        documents = open_documents(Path(place) / "index", finder)
+    with opened(reading, reader, encoder, most) as (documents, corpus):
         return {
             "set": name,
             "part": part,
-            "documents": len(index.files),
-            "passages": len(index.passages),
+            "documents": len(documents.index.files),
+            "passages": len(documents.index.passages),
             "questions": len(corpus.asked),
             **answered(documents, corpus, SETS[name][1]),
         }
 
 
+def tried(name: str, data: Path, reader: str, *, encoder: str | None = None, most: int = 300) -> dict[str, Any]:
+    """What the constants do to questions that are not the measured ones: F1, and how often nothing is answered."""
+    part, reading = read_set(name, data)
+    with opened(reading, reader, encoder, most, halfway=True) as (documents, corpus):
+        documents.reader.outputs = remembered(documents.reader.outputs)
+        right = [asked.right for asked in corpus.asked]
+        rows, usual = [], answer.AHEAD
+        for ahead in AHEADS:
+            answer.AHEAD = ahead
+            there, gone = [documents(asked.example.question) for asked in corpus.asked], left_out(documents, corpus)
+            for least in LEAST_FITS:
+                given = [best_span(found) if fit(found) >= least else None for found in there]
+                row = {"f1": figures(SETS[name][1](right, given))["f1"], "said_though_there": share(map(_none, given))}
+                refused = share(fit(found) < least for found in gone)
+                rows.append({"ahead": ahead, "least_fit": least, **row, "said_when_left_out": refused})
+        answer.AHEAD = usual
+        return {"set": name, "part": part, "questions": len(corpus.asked), "tried": rows}
+
+
+@contextmanager
+def opened(
+    reading: Reading, reader: str, encoder: str | None, most: int, *, halfway: bool = False
+) -> Iterator[tuple[Documents, Corpus]]:
+    """The documents of a set for a while, and the questions on them."""
+    space = TextSpace(TextVectors(encoder)) if encoder else None
+    with tempfile.TemporaryDirectory() as place:
+        corpus = laid_out(reading, Path(place) / "documents", most, halfway=halfway)
+        index, _ = indexed([Source.of(folder) for folder in corpus.folders], space)
+        index.save(Path(place) / "index")
+        yield open_documents(Path(place) / "index", AnswerFinder.open(reader)), corpus
+
+
+def remembered(outputs: Callable[..., Any]) -> Callable[..., Any]:
+    """A reader's outputs, each row read once: constants change only what is made of them."""
+    known: dict[tuple[int, ...], Any] = {}
+
+    def of(rows: Sequence[Any], **options: Any) -> list[Any]:
+        new = {tuple(row.ids): row for row in rows if tuple(row.ids) not in known}
+        known.update(zip(new, outputs(list(new.values()), **options), strict=True) if new else ())
+        return [known[tuple(row.ids)] for row in rows]
+
+    return of
+
+
+def fit(found: Found) -> float:
+    """How well the best answer's passage fits the question."""
+    return found.fits[0] if found.fits else 0.0
+
+
+def _none(given: str | None) -> bool:
+    return given is None
+
+
 def read_set(name: str, data: Path) -> tuple[str, Reading]:
     """The part that a set is measured on, and its questions; answers that do not stand in their context count too."""
+    if name not in SETS:
+        raise InputError(f"set {name!r}", wanted=f"one of {', '.join(SETS)}")
     preset = PRESETS[SETS[name][0]]
     files = find_files(preset, data)
     part = next((part for part in PARTS if part in files), None)
@@ -119,7 +174,7 @@ def read_set(name: str, data: Path) -> tuple[str, Reading]:
     return part, read_files(preset, files[part], keep_unfound=True)
 
 
-def laid_out(reading: Reading, place: Path, most: int) -> Corpus:
+def laid_out(reading: Reading, place: Path, most: int, *, halfway: bool = False) -> Corpus:
     """Writes every context as a file, the articles in turn into FOLDS folders; questions are evenly spaced.
 
     Questions without words, of which CMRC 2018 has two, are asked of nobody.
@@ -133,7 +188,8 @@ def laid_out(reading: Reading, place: Path, most: int) -> Corpus:
         file.parent.mkdir(parents=True, exist_ok=True)
         file.write_text(context, encoding="utf-8", newline="")
     sound = [example for example in reading.examples if fault_of_words(example.question) is None]
-    chosen = sound[:: -(-len(sound) // most)]
+    apart = -(-len(sound) // most)
+    chosen = sound[apart // 2 if halfway else 0 :: apart]
     folders = dict.fromkeys(file.parent for file in files.values())
     return Corpus(tuple(folders), tuple(Asked(example, files[example.context]) for example in chosen))
 

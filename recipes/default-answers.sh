@@ -10,8 +10,9 @@ unmask=${UNMASK:-.venv/bin/unmask} embedded=${EMBEDDED:-unmask/embedded} model=$
 "$unmask" finetune answer -m "$model" -o "$work" \
     --train squad1="$data/squad" --train cmrc2018="$data/cmrc2018" --most "${MOST:-36000}" \
     --dev squad1="$data/squad" --dev cmrc2018="$data/cmrc2018/trial.json" \
-    --length "${LENGTH:-384}" --marked --freeze 0 --epochs "${EPOCHS:-1}" --batch-size 16 --lr "${LR:-6e-4}"
-"$unmask" convert "$work" -o "$embedded/answers" --base "$model" --dtype float16 --checksums
+    --length "${LENGTH:-384}" --marked --freeze 0 --epochs "${EPOCHS:-1}" --batch-size 16 --lr "${LR:-6e-4}" \
+    --precision "${PRECISION:-float32}"
+"$unmask" convert "$work" -o "$embedded/answers" --base "$model" --dtype int8 --checksums
 cat >> "$embedded/answers/README.md" <<'CARD'
 
 ## Data

@@ -2,6 +2,8 @@
 
 import json
 import shutil
+from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -15,8 +17,8 @@ import unmask
 from unmask.apps.chat import Chat, open_chat
 from unmask.apps.chat_models import Learning, choices, start_from_next_sentence
 from unmask.apps.chat_training import ChatOutcome, ChatTraining, best_threshold
+from unmask.apps.reply_scores import learn_weights
 from unmask.apps.turns import Said
-from unmask.apps.vectors import TextVectors
 from unmask.data.dialogues import Exchange
 from unmask.data.ragged import pack
 from unmask.errors import InputError
@@ -32,6 +34,18 @@ def learning(model: Path, **changes: Any) -> Learning:
     return Learning(
         model=str(model), most_read=60, epochs=3, learning_rate=3e-3, length=32, changes={"dropout": 0.0}, **changes
     )
+
+
+@pytest.fixture(scope="module", autouse=True)
+def kept() -> Iterator[None]:
+    """Every cross-encoder is kept: so small a tower knows these dialogues by heart, and would do without."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("unmask.apps.chat_training.reading_helps", lambda _: True)
+        patch.setattr(
+            "unmask.apps.chat_training.learn_weights",
+            lambda numbers: replace(learn_weights(numbers), reading=0.01 if numbers.reading[0].any() else 0.0),
+        )
+        yield
 
 
 @pytest.fixture(scope="module")
@@ -130,12 +144,24 @@ def test_without_a_next_sentence_head_the_cross_encoder_begins_with_the_tower(tm
     assert "tower" in json.loads((tmp_path / "chat" / "cross" / "unmask.json").read_text())["provenance"]["start"]
 
 
-def test_wrong_replies_are_never_the_real_one_again(tmp_path: Path) -> None:
-    tower = TextVectors(small_encoder(tmp_path / "encoder", head=None))
+def test_a_cross_encoder_that_does_not_help_is_left_out(
+    trained: tuple[Path, ChatOutcome], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("unmask.apps.chat_training.reading_helps", lambda _: False)
+    told = list[str]()
+    shown = Learning(str(trained[0] / "encoder"), most=40, most_read=20, length=32)
+    outcome = ChatTraining(tmp_path / "chat", [trained[0] / "talks.jsonl"], shown).train(note=told.append)
+    assert not outcome.cross_encoder_kept
+    assert "does without" in " ".join(told)
+    assert not (tmp_path / "chat" / "cross").exists()
+    assert open_chat(tmp_path / "chat")("do you like soup?").candidates
+
+
+def test_wrong_replies_are_never_the_real_one_again() -> None:
     said = [
         Exchange((f"do you like {thing}?",), "yes!" if number % 2 else thing) for number, thing in enumerate("abcdef")
     ]
-    for row in choices(said, tower, seed=0):
+    for row in choices(said, said, seed=0):
         real = row["endings"].pop(row["label"])
         assert not any(wrong in Said([real]) for wrong in row["endings"])
         assert len(set(row["endings"])) == len(row["endings"])

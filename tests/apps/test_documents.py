@@ -72,6 +72,29 @@ def test_what_the_reader_does_not_find_is_not_in_the_documents() -> None:
     assert told["nbest"][0]["source"].endswith(".txt")
 
 
+def test_an_answer_whose_passage_speaks_of_something_else_is_none() -> None:
+    documents = Documents(index_of(["The old keeper", "rain"]), finder())
+    there, elsewhere = documents("Who is the old keeper?"), documents("Who built the cathedral in Lisbon?")
+    assert (there.answer, elsewhere.answer) == ("old keeper", None)
+    assert elsewhere.answered.nbest[0].answer == "old keeper"  # what would have been said is shown
+    for found in (there, elsewhere):
+        odds = [span.score for span in found.answered.nbest]
+        assert sum(odds) + found.answered.no_answer_probability == pytest.approx(1)
+    assert there.answered.no_answer_probability < 0.01 < 0.9 < elsewhere.answered.no_answer_probability
+
+
+def test_a_passage_that_fits_goes_before_one_that_the_reader_likes() -> None:
+    texts = ["The old keeper", "The sailor and the lighthouse of Marlow"]
+    assert finder()("Who?", [Passage(text) for text in texts]).answer == "old keeper"
+    assert Documents(index_of(texts), finder())("Who was at the lighthouse of Marlow?").to_dict()["source"] == "1.txt"
+
+
+def test_meaning_fits_where_no_word_does() -> None:
+    texts = ["The keeper of rain", "The lamp"]
+    assert Documents(index_of(texts), finder())("Is it wet?").answer is None
+    assert Documents(index_of(texts, Meaning()), finder())("Is it wet?").to_dict()["source"] == "0.txt"
+
+
 def test_many_questions_spare_each_other() -> None:
     empty, nul, well = Documents(index_of(["The sailor"]), finder()).many([" ", "a\0b", "Who?"])
     assert isinstance(empty, Refused)

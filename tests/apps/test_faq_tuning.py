@@ -13,7 +13,7 @@ from unmask.apps.faq_entries import Entry
 from unmask.apps.faq_index import FaqIndex
 from unmask.apps.faq_tuning import HeldOut, TuningRequest, hold_out, lessons, tune
 from unmask.errors import InputError
-from unmask.model.folder import save_model
+from unmask.model.folder import open_model, save_model
 from unmask.tasks.finetuning_run import FineTuningRun
 
 FIRSTS, SECONDS = ("quick", "brown", "lazy", "nobody"), ("fox", "dog", "weather")
@@ -60,6 +60,13 @@ def test_an_entry_without_paraphrases_is_drawn_to_its_answer() -> None:
     found = lessons(FaqIndex.of(entries, WordVectors()))
     assert {(one.text, one.pair) for one in found} == {(entry.question, entry.answer) for entry in entries}
     assert all(one.negative in {entry.answer for entry in entries} - {one.pair} for one in found)
+
+
+def test_a_long_answer_is_read_from_its_beginning(tmp_path: Path) -> None:
+    entries = tuple(replace(entry, answer=f"{entry.answer} {'dog ' * 50}", paraphrases=()) for entry in ENTRIES)
+    tuned = tune(TuningRequest(entries, encoder(tmp_path / "start"), tmp_path / "faq", steps=1))
+    assert tuned.kept == "tuned"
+    assert open_model(tmp_path / "faq" / "encoder").about.max_length == 40  # the model has no more positions
 
 
 def test_tuning_gives_an_faq_that_opens_again_from_anywhere(tmp_path: Path) -> None:

@@ -41,3 +41,11 @@ def test_texts_too_long_together_are_cut_and_say_so(model: BertWithHead, tokeniz
 def test_a_model_without_a_next_sentence_head_is_refused(model: BertWithHead, tokenizer: Tokenizer) -> None:
     with pytest.raises(InputError, match="the head MaskedWords"):
         Following(BertWithHead(model.bert, model.head.words), tokenizer)
+
+
+@pytest.mark.parametrize("pair", [("", "a dog"), ("a dog", " "), ("a \x00 dog", "it sang")])
+def test_a_text_without_words_is_followed_by_nothing(
+    model: BertWithHead, tokenizer: Tokenizer, pair: tuple[str, str]
+) -> None:
+    with pytest.raises(InputError, match=r"empty text|NUL"):
+        Following(model, tokenizer)(*pair)

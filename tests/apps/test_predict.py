@@ -88,6 +88,12 @@ def test_a_score_is_the_same_and_a_bad_example_is_named(predictor: Predictor) ->
         )
 
 
+def test_a_label_that_the_model_does_not_have_is_named_before_anything_is_answered(predictor: Predictor) -> None:
+    examples = (TextExample("the fox", label="good"), TextExample("the dog", label="1"))
+    with pytest.raises(InputError, match="file line 2: label '1', which the model does not have"):
+        predictor.evaluate(Reading(examples, places=("file line 1", "file line 2")))
+
+
 def test_a_serving_folder_on_another_device_is_refused(tmp_path: Path) -> None:
     export(small_model("classes"), tmp_path)
     with pytest.raises(InputError, match="a serving folder"):

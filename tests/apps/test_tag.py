@@ -51,3 +51,13 @@ def test_texts_do_not_change_one_another(find: EntityFinder) -> None:
 def test_a_model_that_was_not_tuned_for_it_is_refused(model: BertWithHead, tokenizer: Tokenizer) -> None:
     with pytest.raises(InputError, match="fine-tuned for tagging"):
         EntityFinder(model, tokenizer, About("pretraining"))
+
+
+def test_a_text_that_cannot_be_read_spares_the_others(find: EntityFinder) -> None:
+    sound, broken = find.many(["the cat sat", "half \udcff"])
+    assert "entities" in sound.to_dict()
+    assert "half a character" in broken.to_dict()["error"]
+    with pytest.raises(InputError, match="half a character"):
+        find("half \udcff")
+    with pytest.raises(InputError, match="at most"):
+        find("cat " * 300_000)

@@ -9,6 +9,7 @@ import pytest
 from scripts import load_script
 
 import unmask
+from unmask.data.rows import Row
 from unmask.decode.spans import Answered, Span
 
 PROJECT = Path(__file__).resolve().parents[2]
@@ -103,6 +104,23 @@ def test_an_article_is_left_out_as_a_whole(documents: ModuleType, data: Path, tm
     assert len({*folders}) == len(corpus.folders) == 3
     assert [asked.file.read_text() for asked in corpus.asked] == [text for a in ENGLISH for text, _, _ in a]
     assert len(documents.laid_out(documents.read_set("squad", data)[1], tmp_path, 3).asked) == 2
+
+
+def test_constants_are_tried_on_questions_between_the_measured_ones(
+    documents: ModuleType, data: Path, tmp_path: Path
+) -> None:
+    reading = documents.read_set("squad", data)[1]
+    measured, others = (documents.laid_out(reading, tmp_path, 2, halfway=halfway).asked for halfway in (False, True))
+    assert [asked.right for asked in measured] == [["ann"], ["bob"]]
+    assert [asked.right for asked in others] == [["eve"], ["tom"]]
+
+
+def test_a_row_is_read_once_however_often_it_is_asked_for(documents: ModuleType) -> None:
+    read = list[int]()
+    outputs = documents.remembered(lambda rows: [read.append(row.ids[0]) or row.ids[0] for row in rows])
+    first, second = Row([1], [0], 0), Row([2], [0], 0)
+    assert [outputs([first]), outputs([second, first]), outputs([first])] == [[1], [2, 1], [1]]
+    assert read == [1, 2]
 
 
 def test_refusals_and_confidence_are_counted_on_both_sides(documents: ModuleType) -> None:

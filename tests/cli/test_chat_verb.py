@@ -15,6 +15,7 @@ from command import Command
 from unmask import cli
 from unmask.apps.conversations import Conversations
 from unmask.apps.not_knowing import WORDS
+from unmask.cli.chat import again
 
 
 @pytest.fixture
@@ -141,3 +142,8 @@ def test_at_a_terminal_lines_are_asked_for_and_the_conversation_can_be_gone_on_w
     assert "/quit ends" in err
     id = err.strip().rsplit(" ", 1)[1]
     assert len(Conversations(tmp_path / "unmask" / "conversations.db").turns(id)) == 2
+
+
+def test_the_command_that_goes_on_names_the_chat_and_where_it_is_kept() -> None:
+    told = again("x7", Path("keeper"), Path("talks.db"), [Path("faq")], [Path("notes")])
+    assert told == "unmask chat keeper --faq faq --documents notes --keep talks.db --conversation x7"

@@ -86,6 +86,17 @@ def test_bad_input_is_named(encoder: Path, table: Path, tmp_path: Path) -> None:
         run("finetune", "classify", "-m", encoder, "--train", one, "-o", tmp_path / "x", "--quiet")
 
 
+def test_a_file_in_place_of_the_folder_is_noticed_before_anything_is_read(encoder: Path, tmp_path: Path) -> None:
+    (tmp_path / "taken").write_text("mine")
+    with pytest.raises(InputError, match="taken, a file; wanted a folder"):
+        run("finetune", "classify", "-m", encoder, "--train", tmp_path / "none.csv", "-o", tmp_path / "taken")
+
+
+def test_a_folder_in_place_of_a_file_of_examples_is_named(encoder: Path, tmp_path: Path) -> None:
+    with pytest.raises(InputError, match="a folder; wanted a file"):
+        run("finetune", "classify", "-m", encoder, "--train", tmp_path, "-o", tmp_path / "new")
+
+
 def test_a_model_of_renamed_labels_is_measured_on_a_public_set(encoder: Path, tmp_path: Path) -> None:
     folder = tmp_path / "CoLA"
     folder.mkdir()

@@ -8,6 +8,7 @@ import pytest
 import torch
 from command import run
 
+from unmask.apps.app_folder import write_app
 from unmask.model.about import About
 from unmask.model.bert import Bert
 from unmask.model.config import BertConfig
@@ -139,3 +140,24 @@ def test_rows_of_its_own_need_a_base_that_lends_the_others(
 ) -> None:
     assert run(monkeypatch, "convert", str(folder), "-o", str(tmp_path / "out"), "--rows", "5") == 2
     assert "name it with --base" in capsys.readouterr().err
+
+
+def test_info_says_what_an_applications_folder_holds(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    with write_app(tmp_path / "faq", "faq", {"encoder": "default", "entries": 1200}) as temporary:
+        (temporary / "entries.jsonl").write_text("{}")
+    told = answer(monkeypatch, capsys, "info", str(tmp_path / "faq"))
+    assert (told["app"], told["entries"]) == ("faq", 1200)
+    assert run(monkeypatch, "info", str(tmp_path / "faq")) == 0
+    assert "entries  1,200" in capsys.readouterr().out
+
+
+def test_info_says_what_a_serving_folder_holds(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], folder: Path, tmp_path: Path
+) -> None:
+    answer(monkeypatch, capsys, "export", str(folder), "-o", str(tmp_path / "served"))
+    told = answer(monkeypatch, capsys, "info", str(tmp_path / "served"))
+    assert (told["head"], told["labels"], told["engine"]) == ("classes", ["bad", "good"], "onnxruntime")
+    assert run(monkeypatch, "info", str(tmp_path / "served")) == 0
+    assert "bad, good" in capsys.readouterr().out

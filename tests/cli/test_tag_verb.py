@@ -62,3 +62,12 @@ def test_tag_without_a_text_is_the_users_fault(unmask: Command, folder: str) -> 
         2,
         "unmask: got no text; wanted at least one; give texts, or a file of them with --input\n",
     )
+
+
+def test_tag_names_a_text_that_is_not_utf8_and_tags_the_others(unmask: Command, folder: str) -> None:
+    status, _, err = unmask("tag", "half \udcff", "-m", folder)
+    assert status == 2
+    assert "half a character" in err
+    told = unmask.json("tag", TEXT, "half \udcff", "-m", folder)["texts"]
+    assert "entities" in told[0]
+    assert "half a character" in told[1]["error"]

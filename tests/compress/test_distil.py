@@ -7,6 +7,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 import torch
+from scoring import score
 from stores import EXAMPLES, TASK, TEXTS, TOKENIZER, classifier, config, model
 from torch import nn
 
@@ -25,7 +26,6 @@ from unmask.model.outputs import outputs_of
 from unmask.tasks.answering import Answering
 from unmask.tasks.choosing import Choosing
 from unmask.tasks.embedding import TextEmbedding
-from unmask.tasks.finetuning import score
 from unmask.tasks.regression import Regression
 from unmask.tasks.tagging import Tagging
 from unmask.tasks.task import Task, make_batch

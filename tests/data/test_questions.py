@@ -65,6 +65,11 @@ def test_an_answer_that_is_nowhere_near_is_left_out_or_kept_for_scoring(tmp_path
     assert [example.answers[-1].start for example in kept.examples] == [-1, -1, -1]
 
 
+def test_a_file_whose_answers_stand_nowhere_is_refused_with_the_reason(tmp_path: Path) -> None:
+    with pytest.raises(InputError, match=r"none of the answers stands in its context \(first: .*qas\[0\]"):
+        read_questions(squad(tmp_path, asked(("Paris", 0))))
+
+
 @given(st.text(st.sampled_from("ab"), max_size=30), st.text(st.sampled_from("ab"), min_size=1), st.integers(-3, 30))
 def test_the_nearest_occurrence_is_found(context: str, answer: str, start: int) -> None:
     occurrences = [place for place in range(len(context)) if context[place : place + len(answer)] == answer]

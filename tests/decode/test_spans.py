@@ -2,6 +2,7 @@
 
 import json
 import math
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -101,6 +102,28 @@ def test_an_answer_is_made_of_whole_words() -> None:
     found = answered("abcd", [window_of(starts, ends, [True, True, False, True])])
     assert found.answer == "a"
     assert {span.answer for span in found.nbest} == {"a", "bc", "d", "abc", "bcd", "abcd"}
+
+
+def test_an_answer_stands_within_one_paragraph() -> None:
+    context = "in 1874.\n \nOld Ann"
+    offsets = np.array([[0, 0], [3, 7], [7, 8], [11, 14], [15, 18]])
+    inside = offsets[:, 1] > 0
+    starts, ends = np.array([0, 9, 0, 1, 0.0]), np.array([0, 4, 0, 5, 9.0])  # best of all: from 1874 to Ann
+    window = Window(starts, ends, inside, offsets, inside, inside)
+    assert answered(context, [window]).answer == "1874"
+    assert not any("\n" in span.answer for span in answered(context, [window]).nbest)
+    assert answered(context.replace("\n \n", " \n "), [window]).answer == "1874. \n Old Ann"  # lines are no paragraphs
+
+
+def test_what_a_window_has_ahead_chooses_among_windows_and_never_whether_there_is_an_answer() -> None:
+    offsets = np.array([[0, 0], [0, 1]])
+    inside = np.array([False, True])
+    first = Window(np.array([0, 3.0]), np.array([0, 3.0]), inside, offsets, inside, inside)
+    other = replace(first, starts=np.array([0, 1.0]), offsets=np.array([[0, 0], [1, 2]]))
+    assert answered("ab", [first, other]).answer == "a"
+    ahead = answered("ab", [first, replace(other, ahead=9.0)], threshold=0.0)
+    assert (ahead.answer, ahead.margin) == ("b", 4.0)
+    assert answered("ab", [first, replace(other, ahead=9.0)], threshold=5.0).answer is None
 
 
 def test_of_one_word_that_is_too_long_a_part_is_answered() -> None:

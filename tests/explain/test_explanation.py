@@ -24,7 +24,7 @@ def test_every_method_says_what_the_contract_asks_for(method: str) -> None:
     assert told["offsets"] == [[0, 3], [4, 8], [9, 12], [13, 17]]
     assert len(told["scores"]) == 4
     assert {"comprehensiveness", "sufficiency", "random", "p", "verdict"} <= told["faithfulness"].keys()
-    assert ("completeness_error" in told) == (method == "ig")
+    assert ("completeness_error" in told) == ("steps" in told) == (method == "ig")
     assert ("standard_errors" in told) == (method == "shapley")
 
 

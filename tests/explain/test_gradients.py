@@ -11,7 +11,16 @@ from small_models import small_model
 from torch import Tensor, nn
 
 from unmask.errors import InputError
-from unmask.explain.gradients import baseline_vectors, gradient_times_input, gradients, integrated_gradients
+from unmask.explain.gradients import (
+    TOLERANCE,
+    Floats,
+    baseline_vectors,
+    clenshaw_curtis,
+    finer_and_finer,
+    gradient_times_input,
+    gradients,
+    integrated_gradients,
+)
 from unmask.explain.reading import NO_WORD, ReadRow, reading_of
 from unmask.explain.subject import Subject
 from unmask.explain.subjects import subject_of
@@ -110,6 +119,44 @@ def test_no_weight_gets_a_gradient() -> None:
     opened = small_model("classes")
     integrated_gradients(subject_of(opened, TEXT), steps=2)
     assert all(weight.grad is None for weight in opened.model.parameters())
+
+
+def test_without_a_number_of_steps_the_sum_misses_little_beside_the_largest_score() -> None:
+    subject = subject_of(small_model("classes"), TEXT)
+    found, exact = integrated_gradients(subject), integrated_gradients(subject, steps=300)
+    assert found.completeness_error is not None
+    assert found.completeness_error <= TOLERANCE * np.abs(found.scores).max()
+    np.testing.assert_allclose(found.scores, exact.scores, atol=2 * TOLERANCE * np.abs(exact.scores).max())
+
+
+def test_a_finer_rule_asks_only_between_the_places_that_it_knows() -> None:
+    asked: list[float] = []
+
+    def slopes(places: Floats) -> Floats:
+        asked.extend(places)
+        return (places**9)[:, None]
+
+    found = list(finer_and_finer(slopes))
+    assert [steps for steps, _ in found] == [17, 33, 65, 129]
+    np.testing.assert_allclose([value.item() for _, value in found], 1 / 10)
+    np.testing.assert_allclose(sorted(asked), clenshaw_curtis(128)[0], atol=1e-15)
+
+
+@pytest.mark.parametrize(("sharpness", "expected"), [(1, 17), (1000, 129)])
+def test_a_sharp_bend_takes_more_steps(sharpness: float, expected: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    subject = subject_of(small_model("classes"), TEXT)
+    score = subject.scores_of_vectors
+    middle = score(torch.stack([baseline_vectors(subject, "pad"), subject.vectors()])).mean().detach()
+    bent = lambda _, vectors: (sharpness * (score(vectors) - middle)).tanh()  # noqa: E731
+    monkeypatch.setattr(Subject, "scores_of_vectors", bent)
+    assert integrated_gradients(subject).steps == expected
+
+
+@pytest.mark.parametrize("intervals", [2, 16, 64])
+def test_the_rule_of_clenshaw_and_curtis_is_exact_for_polynomials(intervals: int) -> None:
+    places, weights = clenshaw_curtis(intervals)
+    powers = np.arange(intervals + 1)
+    np.testing.assert_allclose(weights @ places[:, None] ** powers, 1 / (powers + 1), rtol=1e-12)
 
 
 def test_an_unknown_baseline_is_refused() -> None:

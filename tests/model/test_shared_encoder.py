@@ -118,6 +118,34 @@ def test_only_the_rows_that_moved_farthest_are_stored_where_a_number_is_given(tm
     assert torch.equal(kept[5], before[5])
 
 
+@SAME
+def test_what_differs_is_stored_in_int8_where_that_is_asked_for(tmp_path: Path, head: str) -> None:
+    base = save_default(tmp_path / "default", "float16")
+    made = learned(base, head)
+    with torch.no_grad():
+        made.bert.embeddings.words.weight[[5, 7]] += torch.randn(2, CONFIG.width) / 50
+        for weight in made.bert.layers[2].parameters():
+            weight += torch.randn_like(weight) / 50
+    before = open_model(base).bert.state_dict()
+    exact, rounded = (save(tmp_path / dtype, made, base=base, dtype=dtype) for dtype in ("float16", "int8"))
+    opened, wanted = open_model(rounded), made.bert.state_dict()
+    assert opened.report.unused == ()
+    for name, value in opened.bert.state_dict().items():
+        change = (wanted[name] - before[name]).abs().max() if name in before else torch.tensor(0.0)
+        nearly = 0.01 * change + 0.001  # 1/254 of a row's greatest, and float16
+        assert (value - wanted[name]).abs().max() <= nearly, name
+    stored = load_file(rounded / "model.safetensors")
+    assert {part.dtype for name, part in stored.items() if name.endswith("@steps")} == {torch.int8}
+    sizes = [(folder / "model.safetensors").stat().st_size for folder in (exact, rounded)]
+    assert sizes[1] < 0.8 * sizes[0]
+
+
+def test_int8_needs_a_base(tmp_path: Path, default: Path) -> None:
+    with pytest.raises(InputError, match="int8 without a base"):
+        save(tmp_path / "whole", learned(default, "classes"), dtype="int8")
+    assert not (tmp_path / "whole").exists()
+
+
 def test_a_whole_float32_base_lends_what_a_float16_folder_does_not_store(tmp_path: Path, default: Path) -> None:
     made = learned(default, "span")
     opened = open_model(save(tmp_path / "shared", made, base=default, dtype="float16"))

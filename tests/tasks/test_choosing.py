@@ -5,6 +5,7 @@ from pathlib import Path
 import pytest
 import torch
 import torch.nn.functional as F
+from scoring import score
 
 from unmask.data.examples import ChoiceExample
 from unmask.model.about import About
@@ -14,7 +15,7 @@ from unmask.model.folder import open_model, save_model
 from unmask.model.heads import BertWithHead, make_head
 from unmask.model.outputs import outputs_of
 from unmask.tasks.choosing import Choosing
-from unmask.tasks.finetuning import FineTuning, FineTuningSettings, score
+from unmask.tasks.finetuning import FineTuning, FineTuningSettings
 from unmask.tasks.finetuning_run import FineTuningRun, Request
 from unmask.tasks.kinds import task_of
 from unmask.tasks.task import make_batch

@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 import torch
 import torch.nn.functional as F
+from scoring import score
 
 from unmask.data.examples import TextExample
 from unmask.decode.embeddings import Embedded
@@ -18,7 +19,7 @@ from unmask.model.folder import open_model, save_model
 from unmask.model.heads import BertWithHead, make_head
 from unmask.model.outputs import outputs_of
 from unmask.tasks.embedding import TextEmbedding
-from unmask.tasks.finetuning import PART_TOKENS, ExampleBatches, FineTuning, FineTuningSettings, score
+from unmask.tasks.finetuning import PART_TOKENS, ExampleBatches, FineTuning, FineTuningSettings
 from unmask.tasks.finetuning_run import FineTuningRun, Request
 from unmask.tasks.kinds import task_of
 from unmask.tasks.task import make_batch

@@ -5,6 +5,7 @@ from pathlib import Path
 
 import pytest
 import torch
+from scoring import score
 
 from unmask.data.examples import TaggedExample
 from unmask.errors import InputError
@@ -15,7 +16,7 @@ from unmask.model.folder import open_model, save_model
 from unmask.model.heads import BertWithHead
 from unmask.model.outputs import outputs_of
 from unmask.model.starting_point import with_fresh_head
-from unmask.tasks.finetuning import FineTuning, FineTuningSettings, score
+from unmask.tasks.finetuning import FineTuning, FineTuningSettings
 from unmask.tasks.finetuning_run import FineTuningRun, Request
 from unmask.tasks.kinds import task_of
 from unmask.tasks.tagging import Tagging

@@ -18,6 +18,7 @@ from unmask.tasks.finetuning import ExampleBatches, FineTuningSettings, divided,
 from unmask.tasks.finetuning_run import FineTuningRun
 from unmask.tasks.kinds import task_of
 from unmask.text.tokenizer import Tokenizer
+from unmask.training.half_precision import multiplies_in
 
 
 def test_every_epoch_has_every_example_once_in_another_order() -> None:
@@ -74,6 +75,64 @@ def test_a_killed_run_ends_with_the_same_weights(encoder: Path, reviews: Path, t
         assert torch.equal(value, again.model.state_dict()[name]), name
     journals = [(tmp_path / name / "run.jsonl").read_bytes() for name in ("whole", "halved")]
     assert journals[0] == journals[1]
+
+
+@pytest.mark.parametrize("precision", ["bfloat16", "float16"])
+def test_half_precision_products_learn_the_same_task_and_resume_exactly(
+    encoder: Path, reviews: Path, tmp_path: Path, precision: str
+) -> None:
+    if not multiplies_in(precision):
+        pytest.skip("this CPU names AMX instructions that it does not carry out")
+    whole, exact = (
+        FineTuningRun(request(encoder, reviews, tmp_path / name, precision=name)) for name in (precision, "float32")
+    )
+    assert whole.train().score == exact.train().score == 1.0
+    assert {value.dtype for value in whole.model.state_dict().values()} == {torch.float32}
+    assert any(
+        not torch.equal(value, exact.model.state_dict()[name]) for name, value in whole.model.state_dict().items()
+    )
+    halved = FineTuningRun(request(encoder, reviews, tmp_path / "halved", precision=precision))
+    with pytest.raises(KeyboardInterrupt):
+        halved.train(stop=lambda: halved.tuning.run.step >= 7)
+    again = FineTuningRun(request(encoder, reviews, tmp_path / "halved", precision=precision))
+    again.train()
+    for name, value in whole.model.state_dict().items():
+        assert torch.equal(value, again.model.state_dict()[name]), name
+
+
+def test_an_unknown_precision_is_refused(encoder: Path, reviews: Path, tmp_path: Path) -> None:
+    with pytest.raises(InputError, match="precision 'half'; wanted float32 or bfloat16 or float16"):
+        FineTuningRun(request(encoder, reviews, tmp_path / "out", precision="half"))
+
+
+def test_an_interruption_does_not_wait_for_the_end_of_an_evaluation(
+    encoder: Path, reviews: Path, tmp_path: Path
+) -> None:
+    whole = FineTuningRun(request(encoder, reviews, tmp_path / "whole", epochs=2))
+    whole.train()
+    halved, asked = FineTuningRun(request(encoder, reviews, tmp_path / "halved", epochs=2)), []
+
+    def stop() -> bool:
+        evaluating = not halved.model.training
+        asked.append(evaluating)
+        return evaluating
+
+    with pytest.raises(KeyboardInterrupt):
+        halved.train(stop=stop)
+    assert asked.count(True) == 1
+    FineTuningRun(request(encoder, reviews, tmp_path / "halved", epochs=2)).train()
+    weights = [(tmp_path / name / "model.safetensors").read_bytes() for name in ("whole", "halved")]
+    assert weights[0] == weights[1]
+
+
+def test_what_the_best_evaluation_said_is_not_computed_again(encoder: Path, reviews: Path, tmp_path: Path) -> None:
+    run = FineTuningRun(request(encoder, reviews, tmp_path / "once", epochs=2))
+    run.train()
+    kept, computed = run.tuning.best, outputs_of(run.model, run.tuning.dev_rows)
+    assert kept is not None
+    assert run.tuning.outputs() is kept
+    for one, other in zip(kept, computed, strict=True):
+        assert (one == other).all()
 
 
 def test_a_finished_run_is_not_done_again(encoder: Path, reviews: Path, tmp_path: Path) -> None:

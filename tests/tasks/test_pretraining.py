@@ -11,7 +11,6 @@ from unmask.errors import InputError
 from unmask.model.config import BertConfig
 from unmask.tasks.objectives import Learner, make_model
 from unmask.tasks.pretraining import (
-    PRECISIONS,
     Batches,
     Pretraining,
     PretrainingSettings,
@@ -34,8 +33,7 @@ def pretraining(
     folder: Path, store: Store, tokenizer: Tokenizer, settings: PretrainingSettings = SETTINGS
 ) -> Pretraining:
     config = BertConfig(vocabulary_size=tokenizer.size, width=32, layers=1, heads=2, feed_forward=64, positions=64)
-    model, precision = make_model(config, settings.objective, settings.seed), PRECISIONS[settings.precision]
-    learner = Learner(model, settings.objective, precision=precision)
+    learner = Learner(make_model(config, settings.objective, settings.seed), settings.objective)
     documents = np.arange(store.document_count)
     batches = Batches(store, documents[4:], tokenizer, settings)
     return Pretraining(

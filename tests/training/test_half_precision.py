@@ -11,7 +11,7 @@ def test_a_product_that_ends_its_process_is_noticed_and_told(monkeypatch: pytest
     half_precision.multiplies_in.cache_clear()
     try:
         with pytest.raises(InputError, match="bfloat16 products end the process") as told:
-            half_precision.refuse_missing("bfloat16")
+            half_precision.check_precision("bfloat16", "cpu")
     finally:
         half_precision.multiplies_in.cache_clear()
     assert "--precision" in str(told.value)

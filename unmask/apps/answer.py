@@ -25,6 +25,8 @@ if TYPE_CHECKING:
     from unmask.model.bert import Bert
     from unmask.model.heads import BertWithHead
 
+AHEAD = 16.0  # logits that a passage which fits a question has before one that does not at all (record documents)
+
 
 @dataclass(frozen=True)
 class Passage:
@@ -33,6 +35,7 @@ class Passage:
     text: str
     source: str | None = None  # the file that it comes from
     start: int = 0  # its first character there
+    fit: float = 0.0  # how well it fits the question, 0 to 1
 
 
 @dataclass(frozen=True)
@@ -42,6 +45,7 @@ class Found:
     answered: Answered
     sources: tuple[str | None, ...]  # of the n-best
     sentences: tuple[str, ...] = ()  # that the n-best stand in; none if nobody said what the text is from
+    fits: tuple[float, ...] = ()  # of the n-best's passages to the question
 
     @property
     def answer(self) -> str | None:
@@ -107,7 +111,10 @@ class AnswerFinder:
         outputs = self.outputs(rows, report=report)
         # All passages are one long text to the decoder, so that their windows compete with each other.
         begins = [0, *accumulate(len(passage.text) for passage in given)]
-        windows = [window_of(row, output, begins[row.example]) for row, output in zip(rows, outputs, strict=True)]
+        windows = [
+            replace(window_of(row, output, begins[row.example]), ahead=AHEAD * given[row.example].fit)
+            for row, output in zip(rows, outputs, strict=True)
+        ]
         return _in_sources(self.task.answered("".join(passage.text for passage in given), windows), given, begins)
 
 
@@ -129,4 +136,5 @@ def _in_sources(found: Answered, passages: Sequence[Passage], begins: Sequence[i
         else sentence_around(passage.text, span.start - passage.start, span.end - passage.start)
         for passage, span in zip(owned, nbest, strict=True)
     )
-    return Found(told, tuple(passage.source for passage in owned), sentences)
+    sources, fits = tuple(passage.source for passage in owned), tuple(passage.fit for passage in owned)
+    return Found(told, sources, sentences, fits)

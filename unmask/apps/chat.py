@@ -1,9 +1,9 @@
 """A chat: what was said so far comes in, the reply that fits best goes out, or that nothing is known to say.
 
-Replies are those of its dialogues, found by words and by vectors and weighed by a cross-encoder. Collections of
-frequent questions and indexes of documents may stand behind it: what they answer is said where it fits better. Nothing
-that was said earlier in the conversation is said again, nor anything much like it; where that was the answer, nobody
-else gives a worse one in its place.
+Replies are those of its dialogues, found by words and by vectors, and weighed by a cross-encoder where that helps.
+Collections of frequent questions and indexes of documents may stand behind it: what they answer is said where it fits
+better. Nothing that was said earlier in the conversation is said again, nor anything much like it; where that was the
+answer, nobody else gives a worse one in its place.
 """
 
 from collections.abc import Sequence
@@ -89,9 +89,9 @@ class Knowledge(Protocol):
 
 
 class ReplyScores:
-    """The cross-encoder, and what its numbers count for beside the others."""
+    """The cross-encoder, if there is one, and what its numbers count for beside the others."""
 
-    def __init__(self, cross: Predictor, weights: Weights, responses: Sequence[str]) -> None:
+    def __init__(self, cross: Predictor | None, weights: Weights, responses: Sequence[str]) -> None:
         self.cross, self.weights = cross, weights
         self.places = {response: place for place, response in enumerate(responses)}
         self.words = Lexical.of(responses)
@@ -100,7 +100,7 @@ class ReplyScores:
         """The probability that each reply is the one."""
         responses = tuple(found.response for found in possible)
         words = self.words.scores(" ".join(turns))[[self.places[response] for response in responses]]
-        reading = by_reading(self.cross, [Pool(tuple(turns), responses)])[0]
+        reading = by_reading(self.cross, [Pool(tuple(turns), responses)])[0] if self.cross else np.zeros(len(words))
         return self.weights.probability(np.array([found.cosine for found in possible]), reading, words)
 
 
@@ -206,7 +206,8 @@ def open_chat(
         except (KeyError, TypeError, ValueError) as error:
             raise InputError(f"{folder}, a damaged chat folder ({error})", do="train it again") from error
         base = ResponseBase.load(folder, tower)
-        cross = Predictor.open(folder / CROSS, device=device, threads=threads)
+        reads = weights.reading > 0  # what counts for nothing need not be read
+        cross = Predictor.open(folder / CROSS, device=device, threads=threads) if reads else None
         return Chat(base, ReplyScores(cross, weights, base.responses), threshold, faqs=faqs, documents=documents)
 
     return read_whole(folder, "chat", read)

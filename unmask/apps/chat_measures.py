@@ -81,10 +81,8 @@ def ranked(scores: Sequence[Floats]) -> Ranked:
     >>> knows_nothing.r10_at_1, knows_nothing.r10_at_2, round(knows_nothing.mrr, 3)
     (0.1, 0.2, 0.293)
     """
-    above = np.array([int((own > own[0]).sum()) for own in scores])
-    equal = np.array([int((own == own[0]).sum()) for own in scores])  # the real one among them
-    firsts, seconds = (np.clip((rank - above) / equal, 0, 1) for rank in (1, 2))
-    reciprocal = np.array([(1 / np.arange(a + 1, a + e + 1)).mean() for a, e in zip(above, equal, strict=True)])
+    firsts, seconds = first_shares(scores), _within(scores, 2)
+    reciprocal = reciprocal_ranks(scores)
     return Ranked(
         float(firsts.mean()),
         float(seconds.mean()),
@@ -93,6 +91,25 @@ def ranked(scores: Sequence[Floats]) -> Ranked:
         interval(firsts),
         interval(reciprocal),
     )
+
+
+def first_shares(scores: Sequence[Floats]) -> Floats:
+    """For each pool 1 where the real reply is first, less where others share the place.
+
+    >>> first_shares([np.array([0.9, 0.1]), np.array([0.5, 0.5]), np.array([0.1, 0.9])]).tolist()
+    [1.0, 0.5, 0.0]
+    """
+    return _within(scores, 1)
+
+
+def reciprocal_ranks(scores: Sequence[Floats]) -> Floats:
+    """One over the rank of each pool's real reply.
+
+    >>> reciprocal_ranks([np.array([0.5, 0.9, 0.1])]).tolist()
+    [0.5]
+    """
+    above, equal = _standing(scores)
+    return np.array([(1 / np.arange(a + 1, a + e + 1)).mean() for a, e in zip(above, equal, strict=True)])
 
 
 def by_words(pools: Sequence[Pool]) -> list[Floats]:
@@ -118,6 +135,18 @@ def by_reading(cross: Predictor, pools: Sequence[Pool]) -> list[Floats]:
     examples = [ChoiceExample(context_text(pool.context), pool.replies) for pool in pools]
     rows = cross.task.rows(examples, cross.tokenizer)
     return [scores[:, 0] for scores in outputs_of_texts(len(examples), rows, cross.outputs(rows))]
+
+
+def _standing(scores: Sequence[Floats]) -> tuple[Floats, Floats]:
+    """How many replies stand above each pool's real one, and how many with it, itself among them."""
+    above = [int((own > own[0]).sum()) for own in scores]
+    return np.array(above), np.array([int((own == own[0]).sum()) for own in scores])
+
+
+def _within(scores: Sequence[Floats], rank: int) -> Floats:
+    """How likely each real reply is among the first so many, equals in any order."""
+    above, equal = _standing(scores)
+    return np.clip((rank - above) / equal, 0, 1)
 
 
 def _rounded(value: Any) -> Any:

@@ -2,30 +2,30 @@
 
 The tower gives contexts and replies vectors that are near where they belong together, each told from all others of its
 step. The cross-encoder reads context and reply as one pair, as next-sentence prediction does, and starts from the
-model's own next-sentence head where it has one; it learns to find the real reply among others, half of them drawn by
-chance, half those that the tower takes for the best. Both are fine-tunings through the one loop, and resume as such.
+model's own next-sentence head where it has one, else from the tower; it learns to find the real reply among others that
+are drawn by chance. Both are fine-tunings through the one loop, and resume as such.
 """
 
 import json
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
 import torch
 
 from unmask.apps.turns import Said, context_text
-from unmask.apps.vectors import TextVectors
 from unmask.data.chance import generator
 from unmask.data.dialogues import Exchange
 from unmask.data.splitting import first_share
 from unmask.files import write_text
 from unmask.model.heads import BertWithHead, next_sentence_in
-from unmask.retrieve.nearest import Nearest
 from unmask.tasks.finetuning_run import FineTuningRun, Outcome, Request
 
-WRONG = 4  # replies beside the real one that the cross-encoder reads: half by chance, half hard
-SKIPPED, HARD = 3, 40  # the nearest few may be as good as the real reply; hard ones are drawn from those after them
+WRONG = 2  # replies beside the real one that the cross-encoder reads: rather more exchanges than more of them
+# Drawn by chance: what the tower takes for the best is often as good as the real reply, and a cross-encoder that was
+# shown half of its wrong replies from there learned that being near speaks against a reply (records dialogue).
+READ = {"dropout": 0.0}  # every exchange is seen once, so that nothing is learned by heart
 FIRST_SEED_OF_REPLIES = 2  # a counter of its own for each use of chance
 
 Train = Callable[[FineTuningRun], Outcome]
@@ -42,6 +42,7 @@ class Learning:
     learning_rate: float | None = None  # at its peak; what fits the model's width if none
     batch_size: int = 32  # exchanges a step of the tower; a quarter of it for the cross-encoder
     length: int = 96  # pieces of a context, the latest kept
+    length_read: int = 64  # pieces of context and reply together that the cross-encoder reads
     seed: int = 0
     device: str = "cpu"
     changes: dict[str, Any] = field(default_factory=dict)  # further settings of the fine-tunings
@@ -61,30 +62,26 @@ def learn_cross(
     folder: Path, learned: Sequence[Exchange], held_out: Sequence[Exchange], learning: Learning, train: Train
 ) -> Outcome:
     """The cross-encoder, in `folder/cross`; the tower must be there."""
-    tower = TextVectors(folder / "tower", device=learning.device)
     chosen = _some(learned, learning.most_read, learning.seed)
-    if not (folder / "cross.jsonl").exists():  # an interrupted run goes on with what was mined
-        _write(folder / "cross.dev.jsonl", choices(held_out, tower, seed=learning.seed + 1))
-        _write(folder / "cross.jsonl", choices(chosen, tower, seed=learning.seed))
+    _write(folder / "cross.dev.jsonl", choices(held_out, held_out, seed=learning.seed + 1))
+    _write(folder / "cross.jsonl", choices(chosen, learned, seed=learning.seed))
+    length = min(learning.length, learning.length_read)
+    reading = replace(learning, length=length, changes={**READ, **learning.changes})
     batch_size = max(1, learning.batch_size // 4)
-    run = FineTuningRun(_request("choose", "cross", folder, learning, learning.model, batch_size))
+    run = FineTuningRun(_request("choose", "cross", folder, reading, learning.model, batch_size))
     if not start_from_next_sentence(run):  # then the tower knows more of dialogues than the model does
-        run = FineTuningRun(_request("choose", "cross", folder, learning, str(folder / "tower"), batch_size))
+        run = FineTuningRun(_request("choose", "cross", folder, reading, str(folder / "tower"), batch_size))
     return train(run)
 
 
-def choices(chosen: Sequence[Exchange], tower: TextVectors, *, seed: int) -> list[dict[str, Any]]:
-    """Each exchange as a choice between its reply and wrong ones: some drawn by chance, some near in the tower."""
-    replies = list(dict.fromkeys(exchange.response for exchange in chosen))
-    contexts = tower([context_text(exchange.context) for exchange in chosen])
-    near, _ = Nearest(tower(replies)).best(contexts, SKIPPED + HARD)
+def choices(chosen: Sequence[Exchange], said: Sequence[Exchange], *, seed: int) -> list[dict[str, Any]]:
+    """Each exchange as a choice between its reply and others that were said, drawn by chance."""
+    replies = list(dict.fromkeys(exchange.response for exchange in said))
     rows = []
     for number, exchange in enumerate(chosen):
         draw = generator(seed, number, FIRST_SEED_OF_REPLIES)
-        hard = draw.permutation(near[number, SKIPPED:])
         by_chance = draw.integers(len(replies), size=4 * WRONG)
-        wrong = _others([exchange.response], (replies[i] for i in hard), WRONG // 2)
-        wrong += _others([exchange.response, *wrong], (replies[i] for i in by_chance), WRONG - len(wrong))
+        wrong = _others([exchange.response], (replies[i] for i in by_chance), WRONG)
         if wrong:
             place = int(draw.integers(len(wrong) + 1))
             endings = [*wrong[:place], exchange.response, *wrong[place:]]

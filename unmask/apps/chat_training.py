@@ -1,9 +1,9 @@
-"""A chat from dialogues: files in, a chat's folder out, with both models, the response base and the threshold.
+"""A chat from dialogues: files in, a chat's folder out, with its models, the response base and the threshold.
 
-A part of the dialogues is held out. On it the models are measured and weighed against each other, and the threshold
-below which the chat says nothing is chosen: the one that best tells the held-out conversations from questions to
-strangers. Until all is done everything lies in a hidden folder beside the chat's, from which an interrupted training
-goes on.
+A part of the dialogues is held out. On it the models are measured and weighed against each other; a cross-encoder that
+does not surely help there is left out. Then the threshold below which the chat says nothing is chosen: the one that
+best tells the held-out conversations from questions to strangers. Until all is done everything lies in a hidden folder
+beside the chat's, from which an interrupted training goes on.
 """
 
 import hashlib
@@ -22,7 +22,7 @@ from unmask.apps.chat_measures import Pool, Ranked, by_vectors, make_pools, rank
 from unmask.apps.chat_models import Learning, Train, learn_cross, learn_tower
 from unmask.apps.not_knowing import STRANGERS
 from unmask.apps.predict import Predictor
-from unmask.apps.reply_scores import PoolNumbers, Weights, learn_weights
+from unmask.apps.reply_scores import PoolNumbers, Weights, learn_weights, reading_helps
 from unmask.apps.response_base import ResponseBase
 from unmask.apps.turns import language_of
 from unmask.apps.vectors import Report, TextVectors
@@ -50,6 +50,7 @@ class ChatOutcome:
     responses: int
     held_out: int  # dialogues
     scores: dict[str, dict[str, Any]]  # R10@1, R10@2 and MRR of the chat and of what it is held against
+    cross_encoder_kept: bool  # whether it helped on them; if not, the chat has none
     weights: dict[str, float]
     threshold: float
     replied: float  # the share of held-out conversations that it replies to
@@ -104,9 +105,12 @@ class ChatTraining:
         cross = Predictor.open(self.begun / CROSS, device=self.learning.device)
         note("measuring on what was held out")
         weights, scores = self._measure(tower, cross)
+        kept = cross if weights.reading > 0 else None
+        if kept is None:
+            note("the cross-encoder does not surely help there: the chat does without")
         note("the response base gets its vectors")
         base = ResponseBase.of(said, tower, report)
-        chat = Chat(base, ReplyScores(cross, weights, base.responses), 0.0)
+        chat = Chat(base, ReplyScores(kept, weights, base.responses), 0.0)
         threshold, replied, refused = choose_threshold(chat, make_pools(self.held_out, most=MOST_CONTEXTS))
         if self.all_their_own:  # measured on, and now as good to say as the others
             base = base.with_more([exchange for dialogue in self.held_out for exchange in exchanges(dialogue)])
@@ -118,6 +122,7 @@ class ChatTraining:
             responses=len(base.responses),
             held_out=len(self.held_out),
             scores={name: figures.to_dict() for name, figures in scores.items()},
+            cross_encoder_kept=kept is not None,
             weights=weights.to_dict(),
             threshold=threshold,
             replied=replied,
@@ -139,7 +144,7 @@ class ChatTraining:
     def _measure(self, tower: TextVectors, cross: Predictor) -> tuple[Weights, dict[str, Ranked]]:
         pools = make_pools(self.held_out, most=MOST_POOLS, seed=self.learning.seed)
         numbers = PoolNumbers.of(pools, tower, cross)
-        weights = learn_weights(numbers)
+        weights = learn_weights(numbers if reading_helps(numbers) else numbers.unread())
         untrained = TextVectors(self.learning.model, device=self.learning.device)
         return weights, {**numbers.ranked(weights), "untrained": ranked(by_vectors(untrained, pools))}
 
@@ -154,7 +159,7 @@ class ChatTraining:
         }
         with write_app(self.folder, "chat", fields) as temporary:
             base.save(temporary)
-            for name in (TOWER, CROSS):
+            for name in (TOWER, CROSS) if outcome.cross_encoder_kept else (TOWER,):
                 left = shutil.ignore_patterns(*OF_A_TRAINING)
                 shutil.copytree(self.begun / name, temporary / name, ignore=left)
 

@@ -1,10 +1,15 @@
 """Questions answered from documents: passages are found by words and vectors, the best are read, the answer is a span.
 
 A question in; the answer with its sentence, its file and its characters out, or that the documents do not say it.
+
+A passage that speaks of what the question is about goes before one that does not, whatever the reader thinks; and where
+the best answer's passage does not speak of it, the documents do not say it: a reader that was never shown a question
+without an answer finds one in any text.
 """
 
+import math
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import numpy as np
@@ -17,10 +22,13 @@ from unmask.decode.spans import Answered
 from unmask.errors import InputError
 from unmask.retrieve.fusion import fuse
 from unmask.retrieve.nearest import Nearest
+from unmask.retrieve.topic import covered
 
 READER = "default:answers"
 READ = 10  # passages that are read for a question, unless asked otherwise
 RANKED = 50  # passages of each ranking that are fused
+LEAST_FIT = 0.4  # of a passage to the question, below which its answer is none (record documents)
+STEEPNESS = 10.0  # of the probability that it is one, about that point
 NOT_THERE = Found(Answered(None, None, None, 1.0, 1.0, (), -np.inf), ())
 
 
@@ -42,8 +50,8 @@ class Documents:
             raise InputError(fault.error.removeprefix("got "))
         few = len(self.index.passages) <= top
         chosen = range(len(self.index.passages)) if few else best_passages(self.index, [question], top)[0]
-        passages = merged([self.index.passages[place] for place in chosen])
-        return self.reader(question, passages, report=report) if passages else NOT_THERE
+        passages = merged(fitting(self.index, question, [*chosen]))
+        return doubted(self.reader(question, passages, report=report)) if passages else NOT_THERE
 
     def many(self, questions: Sequence[str], *, top: int = READ) -> list[Found | Refused]:
         """An answer for each question, or what is wrong with it."""
@@ -84,11 +92,39 @@ def best_passages(index: DocumentIndex, questions: Sequence[str], top: int) -> l
     ]
 
 
+def fitting(index: DocumentIndex, question: str, places: Sequence[int]) -> list[Passage]:
+    """Passages, each with how well it fits the question: by its words, or by its meaning where that is more."""
+    passages = [index.passages[place] for place in places]
+    fits = covered(index.lexical, question, [passage.text for passage in passages])
+    if index.space is not None and index.vectors is not None and index.space.encoder.taught:
+        fits = np.maximum(fits, index.vectors[places] @ index.space([question])[0])
+    return [replace(passage, fit=fit) for passage, fit in zip(passages, fits.tolist(), strict=True)]
+
+
+def doubted(found: Found) -> Found:
+    """What was found with the doubt that it is an answer at all: none where its passage fits the question badly.
+
+    >>> from unmask.decode.spans import Span
+    >>> answered = Answered("Ann", 0, 3, 1.0, 0.0, (Span("Ann", 0, 3, 1.0),), 2.0)
+    >>> [doubted(Found(answered, ("who.txt",), fits=(fit,))).answer for fit in (0.9, 0.2)]
+    ['Ann', None]
+    """
+    if not found.fits:
+        return found
+    told, sure = found.answered, 1 / (1 + math.exp(-STEEPNESS * (found.fits[0] - LEAST_FIT)))
+    none = 1 - sure * (1 - told.no_answer_probability)
+    nbest = tuple(replace(span, score=span.score * sure) for span in told.nbest)
+    if told.answer is None or found.fits[0] < LEAST_FIT:
+        return replace(found, answered=Answered(None, None, None, none, none, nbest, told.margin))
+    changed = replace(told, score=told.score * sure, no_answer_probability=none, nbest=nbest)
+    return replace(found, answered=changed)
+
+
 def merged(passages: Sequence[Passage]) -> list[Passage]:
     """Passages of a file that overlap as one, so that what they share is read once; others as they are.
 
     >>> merged([Passage("lit it. Rain", "log", 11), Passage("The keeper lit it.", "log", 0)])
-    [Passage(text='The keeper lit it. Rain', source='log', start=0)]
+    [Passage(text='The keeper lit it. Rain', source='log', start=0, fit=0.0)]
     """
     return list(_merged(sorted(passages, key=lambda passage: (passage.source or "", passage.start))))
 
@@ -98,7 +134,8 @@ def _merged(passages: Sequence[Passage]) -> Iterator[Passage]:
     for passage in passages:
         end = last.start + len(last.text) if last else 0
         if last and last.source == passage.source and passage.start <= end:
-            last = Passage(last.text + passage.text[end - passage.start :], last.source, last.start)
+            text = last.text + passage.text[end - passage.start :]
+            last = Passage(text, last.source, last.start, max(last.fit, passage.fit))
             continue
         if last:
             yield last

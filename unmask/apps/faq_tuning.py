@@ -29,6 +29,7 @@ from unmask.tasks.finetuning_run import FineTuningRun, Outcome, Request
 
 ENCODER, PAIRS = "encoder", "pairs"  # folders within the FAQ's
 HELD_OUT = 0.2  # of the paraphrases
+LONGEST = 64  # pieces of a lesson: the beginning of an answer says what it is about (record faq of 2026-11-17)
 FEWEST = 8  # entries that can be told apart
 WEIGHTS = (0.0, 0.1, 0.2, 0.3, 0.4, 0.5)  # of words, to choose from
 
@@ -174,6 +175,7 @@ def _run(request: TuningRequest, held: HeldOut, index: FaqIndex, note: Callable[
             dev=pairs / "dev.jsonl" if asked else None,
             folder=request.folder / ENCODER,
             changes=changes,
+            options={"longest": min(LONGEST, index.space.encoder.embedding.task.longest)},
             device=request.device,
         ),
         note,

@@ -5,7 +5,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from unmask.apps.refusing import fault_of_words
 from unmask.data.ragged import pack
+from unmask.errors import InputError
 from unmask.runtime.folder import ServingFolder
 from unmask.runtime.pretrained import ServedFollowing
 from unmask.text.tokenizer import Tokenizer
@@ -48,7 +50,9 @@ class Following:
         self.tokenizer = tokenizer
 
     def __call__(self, first: str, second: str) -> Follows:
-        """The probability that the second text follows the first."""
+        """The probability that the second text follows the first; a text without words is an error."""
+        for fault in filter(None, map(fault_of_words, (first, second))):
+            raise InputError(fault.error.removeprefix("got "))
         longest = self.head.positions
         whole = self.tokenizer.encode(first, second)
         read = whole if len(whole.ids) <= longest else self.tokenizer.encode(first, second, max_length=longest)

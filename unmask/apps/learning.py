@@ -82,7 +82,7 @@ def learn(
         for _ in tuning.train():
             pass
     if aside:
-        task = task.calibrated(aside, tuning.dev_rows, outputs_of(learner, tuning.dev_rows))
+        task = task.calibrated(aside, tuning.dev_rows, tuning.outputs())
     return Learned(config, learner.eval(), opened.tokenizer, task)
 
 

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 from unmask.apps.refusing import Refused, fault_of
 from unmask.data.examples import ChoiceExample, QuestionExample, Reading, TaggedExample, TextExample
 from unmask.data.rows import Row
+from unmask.data.tables import check_known
 from unmask.data.tagged import untagged
 from unmask.errors import InputError
 from unmask.model.about import About
@@ -21,6 +22,7 @@ from unmask.model.named import find_model
 from unmask.runtime.engine import Report
 from unmask.runtime.folder import ServingFolder, is_serving_folder, open_serving
 from unmask.tasks.asked import Asked, asked
+from unmask.tasks.classification import Classification
 from unmask.tasks.kinds import task_of
 from unmask.tasks.presets import PRESETS
 from unmask.tasks.task import Floats, Task
@@ -147,6 +149,8 @@ class Predictor:
 
     def evaluate(self, reading: Reading, *, report: Report = lambda *_: None) -> dict[str, float]:
         """The task's official figures on labelled examples."""
+        if isinstance(self.task, Classification):
+            check_known(reading, self.task.labels, "the model does not have", do="mend it, or --rename 1=positive")
         answers = self.many(reading.examples, report=report)
         for number, answer in enumerate(answers):
             if isinstance(answer, Refused):

@@ -5,6 +5,8 @@ from typing import TYPE_CHECKING
 
 from unmask.apps.predict import outputs_and_positions
 from unmask.apps.reading import Report
+from unmask.apps.refusing import Refused, fault_of
+from unmask.data.examples import TextExample
 from unmask.data.tagged import untagged
 from unmask.errors import InputError
 from unmask.model.about import About
@@ -42,13 +44,16 @@ class EntityFinder:
         self.task = Tagging.of(about, positions)
 
     def __call__(self, text: str) -> TaggedWords:
-        """The entities of one text."""
-        return self.many([text])[0]
+        """The entities of one text; one that cannot be read is an error."""
+        found = self.many([text])[0]
+        if isinstance(found, Refused):
+            raise InputError(found.error.removeprefix("got "))
+        return found
 
-    def many(self, texts: Sequence[str], *, report: Report = lambda *_: None) -> list[TaggedWords]:
-        """The same for many texts at once; an empty text has no entities."""
-        if not texts:
-            return []
-        examples = [untagged(text) for text in texts]
-        rows = self.task.rows(examples, self.tokenizer)
-        return self.task.answers(examples, rows, self.outputs(rows, report=report))
+    def many(self, texts: Sequence[str], *, report: Report = lambda *_: None) -> list[TaggedWords | Refused]:
+        """The same for many texts at once, or what is wrong with one; an empty text has no entities."""
+        faults = [fault_of(TextExample(text)) for text in texts]
+        examples = [untagged(text) for text, fault in zip(texts, faults, strict=True) if fault is None]
+        rows = self.task.rows(examples, self.tokenizer) if examples else []
+        found = iter(self.task.answers(examples, rows, self.outputs(rows, report=report)) if examples else [])
+        return [next(found) if fault is None else fault for fault in faults]

@@ -100,6 +100,7 @@ def build() -> typer.Typer:
 
 
 DEFAULTS = {"chat": "talk", "faq": "ask"}  # the verb that is meant where none is named
+INTERRUPTED = 130
 ALONE = {"chat"}  # groups whose verb is meant even where nothing at all is said
 GROUP_HELP = {
     "bench": "Measure this machine, in turns with another library.",
@@ -113,7 +114,10 @@ GROUP_HELP = {
 def main() -> None:
     """Runs the command; bad input is one line and status 2, an interruption is status 130."""
     try:
-        build()()
+        status = build()(standalone_mode=False) or 0
+        if status == INTERRUPTED:  # typer has caught it, and says nothing
+            raise KeyboardInterrupt
+        raise SystemExit(status)
     except InputError as error:
         print(f"unmask: {error}", file=sys.stderr)
         raise SystemExit(2) from None
@@ -131,4 +135,22 @@ def main() -> None:
         raise SystemExit(2) from None
     except KeyboardInterrupt:
         print("unmask: interrupted", file=sys.stderr)
-        raise SystemExit(130) from None
+        raise SystemExit(INTERRUPTED) from None
+    except Exception as error:
+        line = _misused(error)
+        if line is None:
+            raise
+        print(line, end="", file=sys.stderr)
+        raise SystemExit(2) from None
+
+
+def _misused(error: Exception) -> str | None:
+    """What is wrong with the words of a command, in one line; none if something else went wrong.
+
+    The names of typer's errors differ between its versions; what they hold does not.
+    """
+    context, told = getattr(error, "ctx", None), getattr(error, "format_message", str)()
+    if context is None:
+        return None
+    said = " ".join(told.split()).rstrip(".")  # nothing where the help has been shown already
+    return f"unmask: {said}; see {context.command_path} --help\n" if said else ""

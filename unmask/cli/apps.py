@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 Model = Annotated[str, typer.Option("-m", "--model", metavar="MODEL", help="A model folder or a model's name.")]
 Device = Annotated[str, typer.Option("--device", help="Where to compute: cpu, cuda, cuda:1, mps.")]
-Texts = Annotated[list[str], typer.Argument(metavar="TEXT...", help="A text, in quotes, or several.")]
+Texts = Annotated[list[str], typer.Argument(metavar="TEXT", help="A text, in quotes, or several.")]
 
 SHOWN_TEXT = 60  # characters of a text in a line of words
 
@@ -35,7 +35,7 @@ class Pooling(StrEnum):
 
 @verb
 def fill(
-    texts: Annotated[list[str], typer.Argument(metavar="TEXT...", help='For instance "The sky is [MASK]."')],
+    texts: Annotated[list[str], typer.Argument(metavar="TEXT", help='For instance "The sky is [MASK]."')],
     model: Model = "default",
     top: Annotated[int, typer.Option("--top", min=1, help="How many candidates for each mask.")] = 5,
     device: Device = "cpu",
@@ -77,7 +77,7 @@ def next_sentence(
 
 @verb
 def features(
-    texts: Annotated[list[str] | None, typer.Argument(metavar="[TEXT]...", help="Texts, in quotes.")] = None,
+    texts: Annotated[list[str] | None, typer.Argument(metavar="TEXT", help="Texts, in quotes.")] = None,
     source: Annotated[Path | None, typer.Option("--input", help="A file with one text a line.")] = None,
     layers: Annotated[str, typer.Option("--layers", help="Layers to put side by side; -1 is the last.")] = "-1",
     pooling: Annotated[Pooling, typer.Option("--pooling", help="How one vector is made of a text.")] = Pooling.mean,

@@ -172,19 +172,27 @@ def finetune(
     squad: Annotated[
         Path | None, typer.Option("--squad", metavar="DIR", help="SQuAD's files; made-up questions as long if none.")
     ] = None,
+    precision: Annotated[
+        str, typer.Option("--precision", help="Of all sides' products while learning: float32 or bfloat16.")
+    ] = "float32",
     *,
     console: Console,
 ) -> Answer:
     """Fine-tuning and prediction: examples a second of ours, of theirs, and the ratio ours / theirs."""
     from unmask.lab.bench_finetune import make_trial, measure_finetuning, minilm_if_installed
+    from unmask.training.half_precision import check_precision
 
+    check_precision(precision, "cpu")
     model = model or minilm_if_installed()
     fields: dict[str, Any] = {"what": "finetune", "unit": "examples per second", "model": model or "fresh"}
+    fields |= {"precision": precision}
     lines = []
     for kind, data in {"classify": sst2, "answer": squad}.items():
         trial = make_trial(kind, data, model, seed=console.seed)
         console.note(f"{kind}: {rounds + 1} rounds of {len(trial.examples)} examples in turns, the first not counted")
-        measured = measure_finetuning(trial, rounds=rounds, against_transformers=against is not None)
+        measured = measure_finetuning(
+            trial, rounds=rounds, against_transformers=against is not None, precision=precision
+        )
         fields[kind] = {name: speeds.to_dict() for name, speeds in measured.items()}
         fields[kind] |= {"examples": len(trial.examples), "batch_size": trial.batch_size, "made_up": data is None}
         lines += [f"{kind}, {name}: {_rivals_in_words(fields[kind][name])}" for name in measured]

@@ -2,6 +2,7 @@
 
 import json
 import os
+import shlex
 import sys
 from collections.abc import Iterator, Sequence
 from pathlib import Path
@@ -27,7 +28,7 @@ Measured = dict[str, dict[str, Any]]
 @verb
 def talk(
     folder: Annotated[
-        Path | None, typer.Argument(metavar="[DIR]", help="A chat's folder; the small chat of the package if none.")
+        Path | None, typer.Argument(metavar="DIR", help="A chat's folder; the small chat of the package if none.")
     ] = None,
     say: Annotated[str | None, typer.Option("--say", help="Say this and end: one turn, one answer.")] = None,
     faqs: Annotated[
@@ -61,6 +62,8 @@ def talk(
         return Answer(spoken.to_dict(), spoken.words)
     if interactive:
         _converse(talked, console)
+        command = again(talked.conversation, folder, keep, faqs or [], documents or [])
+        console.note(f"go on with: {command}")
     else:
         for line in sys.stdin.buffer:
             for told in _answered(talked, line.decode("utf-8", "surrogateescape").strip(), console):
@@ -72,7 +75,7 @@ def talk(
 def train(
     dialogues: Annotated[
         list[Path],
-        typer.Argument(metavar="DIALOGUES...", help="jsonl, json, txt or yml files of dialogues, or folders of them."),
+        typer.Argument(metavar="DIALOGUES", help="jsonl, json, txt or yml files of dialogues, or folders of them."),
     ],
     output: Annotated[Path, typer.Option("--output", "-o", help="The folder of the new chat.")],
     model: Annotated[str, typer.Option("--model", "-m", help="The encoder to start from.")] = "default",
@@ -182,7 +185,20 @@ def _converse(talked: "Talk", console: Console) -> None:
             break
         for told in _answered(talked, line, console):
             print(told, flush=True)
-    console.note(f"go on with: unmask chat --conversation {talked.conversation}")
+
+
+def again(
+    conversation: str, folder: Path | None, keep: Path | None, faqs: Sequence[Path], documents: Sequence[Path]
+) -> str:
+    """The command that goes on with a conversation, with the same chat and from the same file.
+
+    >>> again("x7", Path("my chat"), Path("talks.db"), [], [])
+    "unmask chat 'my chat' --keep talks.db --conversation x7"
+    """
+    named = [("--faq", path) for path in faqs] + [("--documents", path) for path in documents]
+    flags = [*named, *([("--keep", keep)] if keep else []), ("--conversation", conversation)]
+    words = [*([folder] if folder else []), *(word for flag in flags for word in flag)]
+    return shlex.join(["unmask", "chat", *map(str, words)])
 
 
 def _answered(talked: "Talk", line: str, console: Console) -> Iterator[str]:
@@ -225,7 +241,7 @@ def _reasons(candidate: dict[str, Any]) -> str:
 
 def _learn(run: "FineTuningRun", console: Console) -> "Outcome":
     title = {"embed": "tower", "choose": "cross-encoder"}[run.request.task]
-    with stoppable() as stop, console.progress(title, run.tuning.steps, "steps") as bar:
+    with stoppable(console) as stop, console.progress(title, run.tuning.steps, "steps") as bar:
         return run.train(lambda at: bar.update(at.step.number, None, loss=f"{at.step.loss:.3f}"), stop)
 
 

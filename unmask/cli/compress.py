@@ -17,7 +17,7 @@ UNITS = {"": 1, "b": 1, "kb": 1e3, "mb": 1e6, "gb": 1e9, "kib": 2**10, "mib": 2*
 def compress(
     model: Annotated[str, typer.Argument(metavar="MODEL", help="A model folder or a model's name.")],
     output: Annotated[Path, typer.Option("--output", "-o", help="The folder of the smaller model.")],
-    texts: Annotated[list[Path] | None, typer.Argument(metavar="[TEXT]...", help="More texts of --trim-vocab.")] = None,
+    texts: Annotated[list[Path] | None, typer.Argument(metavar="TEXT", help="More texts of --trim-vocab.")] = None,
     int8: Annotated[bool, typer.Option("--int8", help="Whole numbers of eight bits: a serving folder.")] = False,
     layers: Annotated[int | None, typer.Option("--layers", min=1, help="Keep this many layers.")] = None,
     heads: Annotated[float | None, typer.Option("--heads", help="Keep this share of the attention heads.")] = None,

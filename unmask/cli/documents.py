@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from unmask.apps.document_index import Changes, DocumentIndex, Source
     from unmask.apps.spaces import TextSpace
 
-Paths = Annotated[list[Path], typer.Argument(metavar="FILE|FOLDER...", help="txt, md, html and pdf files.")]
+Paths = Annotated[list[Path], typer.Argument(metavar="FILE|FOLDER", help="txt, md, html and pdf files.")]
 Folder = Annotated[Path, typer.Argument(metavar="INDEX", help="An index, as `unmask documents index` makes it.")]
 
 

@@ -30,7 +30,8 @@ def explain(
         typer.Option("--target", help="What to explain in place of the model's answer: a label, a word, 'Rome=LOC'."),
     ] = None,
     steps: Annotated[
-        int | None, typer.Option("--steps", min=1, help="Steps of integrated gradients, or orders of Shapley values.")
+        int | None,
+        typer.Option("--steps", min=1, help="Steps of integrated gradients (as needed), or orders of Shapley values."),
     ] = None,
     orders: Annotated[
         int, typer.Option("--orders", min=1, help="Random orders of the words that the explanation is held against.")

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 Files = Annotated[
     list[Path],
-    typer.Argument(metavar="FILE...", help="csv, tsv, jsonl or parquet: question, answer, perhaps paraphrases."),
+    typer.Argument(metavar="FILE", help="csv, tsv, jsonl or parquet: question, answer, perhaps paraphrases."),
 ]
 Folder = Annotated[Path, typer.Argument(metavar="DIR", help="The folder of an FAQ, as `unmask faq build` makes it.")]
 Output = Annotated[Path, typer.Option("-o", "--output", help="The FAQ's folder.")]
@@ -66,7 +66,7 @@ def build(
 @verb
 def ask(
     folder: Folder,
-    questions: Annotated[list[str], typer.Argument(metavar="QUESTION...", help="A question, in quotes, or several.")],
+    questions: Annotated[list[str], typer.Argument(metavar="QUESTION", help="A question, in quotes, or several.")],
     top: Annotated[int, typer.Option("--top", min=1, help="How many candidates to offer.")] = 5,
     device: Device = "cpu",
     *,
@@ -84,7 +84,7 @@ def ask(
 @verb
 def tune(
     sources: Annotated[
-        list[Path], typer.Argument(metavar="DIR|FILE...", help="An FAQ's folder, or files as for `unmask faq build`.")
+        list[Path], typer.Argument(metavar="DIR|FILE", help="An FAQ's folder, or files as for `unmask faq build`.")
     ],
     output: Output,
     model: Annotated[

@@ -53,7 +53,9 @@ def finetune(
         float | None,
         typer.Option("--lr", min=0.0, help="Peak learning rate; by recipe and width if none."),
     ] = None,
-    warmup: Annotated[float | None, typer.Option("--warmup", help="Share of the steps until the peak.")] = None,
+    warmup: Annotated[
+        float | None, typer.Option("--warmup", min=0.0, max=1.0, help="Share of the steps until the peak.")
+    ] = None,
     dropout: Annotated[
         float | None, typer.Option("--dropout", min=0.0, max=0.9, help="Dropout while training.")
     ] = None,
@@ -100,6 +102,10 @@ def finetune(
             "--mean-start/--no-mean-start",
             help="A further layer begins as the mean of all tokens; by default for sentence encoders.",
         ),
+    ] = None,
+    precision: Annotated[
+        str | None,
+        typer.Option("--precision", help="Of products: float32; bfloat16 where the machine multiplies faster in it."),
     ] = None,
     adversarial: Annotated[
         float | None, typer.Option("--adversarial", help="Also learn from embeddings moved so far (FGM), such as 1.0.")
@@ -150,6 +156,7 @@ def finetune(
                 layer_decay=layer_decay,
                 fresh_layers=fresh_layers,
                 mean_start=mean_start,
+                precision=precision,
                 adversarial=adversarial,
                 features=features,
                 reader=reader,
@@ -181,7 +188,7 @@ def finetune(
 
 def train_shown(run: "FineTuningRun", console: Console) -> "Outcome":
     """Trains with its progress on the console; an interruption waits for the end of a step."""
-    with stoppable() as stop, console.progress("fine-tuning", run.tuning.steps, "steps") as bar:
+    with stoppable(console) as stop, console.progress("fine-tuning", run.tuning.steps, "steps") as bar:
         return run.train(lambda standing: bar.update(standing.step.number, None, **_figures(standing)), stop)
 
 

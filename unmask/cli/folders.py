@@ -13,6 +13,8 @@ from unmask.errors import InputError
 
 if TYPE_CHECKING:
     from unmask.model.folder import ModelFolder
+    from unmask.runtime.folder import ServingFolder
+    from unmask.text.tokenizer import Tokenizer
 
 SHOWN = 5  # unused tensors named in words; the JSON names all
 
@@ -29,6 +31,7 @@ class Precision(StrEnum):
 
     float32 = "float32"
     float16 = "float16"
+    int8 = "int8"
 
 
 @verb
@@ -45,7 +48,8 @@ def convert(
         Form, typer.Option("--to", help="The published layout, or Google's TensorFlow checkpoint.")
     ] = Form.folder,
     dtype: Annotated[
-        Precision, typer.Option("--dtype", help="Numbers as stored in a folder; float16 halves it.")
+        Precision,
+        typer.Option("--dtype", help="Numbers as stored; float16 halves a folder, int8 what differs from --base."),
     ] = Precision.float32,
     base: Annotated[
         str | None,
@@ -101,29 +105,55 @@ def convert(
 
 @verb
 def info(
-    model: Annotated[str, typer.Argument(metavar="DIR", help="A model folder, a weights file or a model's name.")],
+    model: Annotated[str, typer.Argument(metavar="DIR", help="A folder of a model or application, or a model's name.")],
     *,
     console: Console,
 ) -> Answer:
-    """Say what a model folder holds: size, task, labels, tokenizer, scores, where it comes from."""
-    from unmask.model.folder import count_parameters, open_model
+    """Say what a folder holds: size, task, labels, tokenizer, scores, where it comes from."""
+    from unmask.apps.app_folder import read_app
     from unmask.model.named import find_model
+    from unmask.runtime.folder import is_serving_folder
 
     folder = find_model(model)
+    app = read_app(folder)
+    if app is not None:
+        fields = {"folder": str(folder), "bytes": _folder_size(folder), **app}
+        return Answer(fields, _in_columns(_rows("", fields)))
+    fields = _served_fields(folder) if is_serving_folder(folder) else _model_fields(folder, console)
+    return Answer(fields, _info_words(fields))
+
+
+def _model_fields(folder: Path, console: Console) -> dict[str, Any]:
+    from unmask.model.folder import count_parameters, open_model
+
     opened = open_model(folder)
     if opened.report.unused:
         console.note(f"{len(opened.report.unused)} tensors beside the model are not used (named in --json)")
-    fields = {
+    return {
         "folder": str(folder),
         "parameters": count_parameters(opened.model),
-        "bytes": _folder_size(folder),
-        "config": asdict(opened.config),
-        "tokenizer": _tokenizer_fields(opened),
-        **asdict(opened.about),
+        **_fields_of(folder, opened),
         "base": {"model": opened.base.model, "sha256": opened.base.sha256} if opened.base else {},
         "unused": list(opened.report.unused),
     }
-    return Answer(fields, _info_words(fields))
+
+
+def _served_fields(folder: Path) -> dict[str, Any]:
+    from unmask.runtime.folder import open_serving
+
+    opened = open_serving(folder)
+    return {"folder": str(folder), "engine": opened.engine.name, **_fields_of(folder, opened)}
+
+
+def _fields_of(folder: Path, opened: "ModelFolder | ServingFolder") -> dict[str, Any]:
+    """What a folder of either kind says of itself."""
+    tokenizer = _tokenizer_fields(opened.tokenizer)
+    return {
+        "bytes": _folder_size(folder),
+        "config": asdict(opened.config),
+        "tokenizer": tokenizer,
+        **asdict(opened.about),
+    }
 
 
 def _origin(source: str, path: Path) -> dict[str, Any]:
@@ -141,8 +171,7 @@ def _folder_size(folder: Path) -> int:
     return sum(path.stat().st_size for path in paths if path.is_file())
 
 
-def _tokenizer_fields(opened: "ModelFolder") -> dict[str, Any]:
-    tokenizer = opened.tokenizer
+def _tokenizer_fields(tokenizer: "Tokenizer") -> dict[str, Any]:
     return {
         "pieces": tokenizer.size,
         "cased": tokenizer.cased,
@@ -167,13 +196,15 @@ def _converted_words(fields: dict[str, Any]) -> str:
 
 def _info_words(fields: dict[str, Any]) -> str:
     shape, tokenizer = fields["config"], fields["tokenizer"]
+    parameters = f"{fields['parameters']:,} parameters, " if "parameters" in fields else ""
     rows = {
         "folder": fields["folder"],
         "head": fields["head"] or "none: a bare encoder",
         "task": fields["task"],
         "labels": ", ".join(fields["labels"]),
-        "size": f"{fields['parameters']:,} parameters, {fields['bytes'] / 1e6:,.1f} MB",
-        "base": f"{fields['base']['model']}, which lends what is not stored here" if fields["base"] else "",
+        "size": f"{parameters}{fields['bytes'] / 1e6:,.1f} MB",
+        "engine": fields.get("engine", ""),
+        "base": f"{fields['base']['model']}, which lends what is not stored here" if fields.get("base") else "",
         "shape": f"{shape['layers']} layers, width {shape['width']}, {shape['heads']} heads, "
         f"{shape['positions']} positions",
         "tokenizer": f"{tokenizer['pieces']:,} pieces, {'cased' if tokenizer['cased'] else 'uncased'}",
@@ -181,6 +212,10 @@ def _info_words(fields: dict[str, Any]) -> str:
         **_rows("score", fields["scores"]),
         **_rows("from", fields["provenance"]),
     }
+    return _in_columns(rows)
+
+
+def _in_columns(rows: Mapping[str, str]) -> str:
     shown = {name: value for name, value in rows.items() if value != ""}
     width = max(map(len, shown))
     return "\n".join(f"{name:<{width}}  {value}" for name, value in shown.items())
@@ -194,13 +229,17 @@ def _rows(title: str, values: Mapping[str, Any]) -> dict[str, str]:
     """
     rows: dict[str, str] = {}
     for name, value in values.items():
-        within = isinstance(value, Mapping)
-        rows |= _rows(f"{title} {name}", value) if within else {f"{title} {name}": _plain(value)}
+        row = f"{title} {name}".strip()
+        rows |= _rows(row, value) if isinstance(value, Mapping) else {row: _plain(value)}
     return rows
 
 
 def _plain(value: Any) -> str:
-    """A value as people read it: four digits of a fraction, lists with commas."""
+    """A value as people read it: four digits of a fraction, lists with commas, nothing for none."""
+    if value is None:
+        return ""
+    if isinstance(value, Mapping):
+        return ": ".join(_plain(part) for part in value.values())
     if isinstance(value, list | tuple):
         return ", ".join(_plain(part) for part in value)
     if isinstance(value, float):

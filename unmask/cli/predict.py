@@ -16,7 +16,7 @@ from unmask.errors import InputError
 @verb
 def predict(
     model: Annotated[str, typer.Argument(metavar="MODEL", help="A fine-tuned model folder or a model's name.")],
-    texts: Annotated[list[str] | None, typer.Argument(metavar="[TEXT]...", help="Texts, in quotes.")] = None,
+    texts: Annotated[list[str] | None, typer.Argument(metavar="TEXT", help="Texts, in quotes.")] = None,
     pair: Annotated[
         str | None, typer.Option("--pair", help="The second text of a pair, or the text that a question is asked of.")
     ] = None,

@@ -54,7 +54,9 @@ def pretrain(
     mask_unit: Annotated[str | None, typer.Option(help="What is masked as a whole: piece, word or span.")] = None,
     words: Annotated[str | None, typer.Option(help="Segmenter for whole Chinese words: jieba (extra zh).")] = None,
     lr: Annotated[float | None, typer.Option(help="Peak learning rate.")] = None,
-    warmup: Annotated[float | None, typer.Option(help="Share of the steps until the peak, such as 0.06.")] = None,
+    warmup: Annotated[
+        float | None, typer.Option(min=0.0, max=1.0, help="Share of the steps until the peak, such as 0.06.")
+    ] = None,
     schedule: Annotated[str | None, typer.Option(help="Decay after the peak: linear, cosine or constant.")] = None,
     final_lr: Annotated[float | None, typer.Option(help="Learning rate at the end.")] = None,
     optimiser: Annotated[
@@ -161,7 +163,7 @@ def pretrain(
         command = os.getpid() if processes.world == 1 else os.getppid()  # torchrun's: it took its time to start, too
         with console.progress("tokenising", unit="bytes") as reading:
             run = PretrainingRun(request, console.note, reading.update, processes, waited=process_age(command))
-        with stoppable() as stop, console.progress("pretraining", unit="steps") as progress:
+        with stoppable(console) as stop, console.progress("pretraining", unit="steps") as progress:
 
             def watch(standing: "Standing") -> None:
                 _show(progress, standing)
@@ -185,7 +187,7 @@ def parse_duration(text: str) -> float:
 
 
 @contextmanager
-def stoppable() -> Iterator[Callable[[], bool]]:
+def stoppable(console: Console) -> Iterator[Callable[[], bool]]:
     """Lets an interruption (Ctrl-C, or a polite kill) wait for the end of a step; a second one does not wait."""
     asked: list[int] = []
 
@@ -193,6 +195,7 @@ def stoppable() -> Iterator[Callable[[], bool]]:
         if asked:
             raise KeyboardInterrupt
         asked.append(number)
+        console.note("stopping after this step; interrupt again to stop at once")
 
     before = {number: signal.signal(number, ask) for number in (signal.SIGINT, signal.SIGTERM)}
     try:

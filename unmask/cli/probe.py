@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 def probe(
     model: Annotated[str, typer.Argument(metavar="MODEL", help="A model folder or a model's name.")],
     text: Annotated[
-        str | None, typer.Argument(metavar="[TEXT]", help="A text with [MASK]: what would each layer say?")
+        str | None, typer.Argument(metavar="TEXT", help="A text with [MASK]: what would each layer say?")
     ] = None,
     data: Annotated[
         Path | None,

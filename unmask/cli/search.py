@@ -30,7 +30,7 @@ Whiten = Annotated[
 @verb
 def search(
     source: Annotated[Path, typer.Option("--in", metavar="FILE|INDEX", help="Texts, or an index that -o wrote.")],
-    queries: Annotated[list[str] | None, typer.Argument(metavar="[QUERY]...", help="What to look for.")] = None,
+    queries: Annotated[list[str] | None, typer.Argument(metavar="QUERY", help="What to look for.")] = None,
     output: Annotated[
         Path | None, typer.Option("-o", "--output", metavar="INDEX", help="Keep the texts' vectors in this folder.")
     ] = None,

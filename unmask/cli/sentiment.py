@@ -15,7 +15,7 @@ from unmask.errors import InputError
 if TYPE_CHECKING:
     from unmask.apps.predict import Predictor
 
-Texts = Annotated[list[str] | None, typer.Argument(metavar="[TEXT]...", help="Texts, in quotes.")]
+Texts = Annotated[list[str] | None, typer.Argument(metavar="TEXT", help="Texts, in quotes.")]
 Input = Annotated[
     Path | None, typer.Option("--input", help="A file of texts: csv, tsv, jsonl, or txt with one a line.")
 ]

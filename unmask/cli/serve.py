@@ -18,7 +18,7 @@ def serve(
     folders: Annotated[
         list[str] | None,
         typer.Argument(
-            metavar="[DIR]...", help="Folders of models, faq, documents, chat; NAME=DIR renames; else the embedded."
+            metavar="DIR", help="Folders of models, faq, documents, chat; NAME=DIR renames; else the embedded."
         ),
     ] = None,
     host: Annotated[str, typer.Option("--host", help="Where to listen; beyond this machine only with a token.")] = (

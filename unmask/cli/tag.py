@@ -1,7 +1,7 @@
 """The verb `tag`: texts in, their entities out."""
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated, Any
 
 import typer
 
@@ -9,13 +9,10 @@ from unmask.cli.apps import Device, Model, percent_done
 from unmask.cli.console import Answer, Console, verb
 from unmask.errors import InputError
 
-if TYPE_CHECKING:
-    from unmask.tasks.tagging import TaggedWords
-
 
 @verb
 def tag(
-    texts: Annotated[list[str] | None, typer.Argument(metavar="[TEXT]...", help="Texts, in quotes.")] = None,
+    texts: Annotated[list[str] | None, typer.Argument(metavar="TEXT", help="Texts, in quotes.")] = None,
     source: Annotated[Path | None, typer.Option("--input", help="A file with one text a line.")] = None,
     model: Model = "default:entities",
     device: Device = "cpu",
@@ -33,13 +30,15 @@ def tag(
     opened = open_any(model, device=device)
     find = EntityFinder(the_model(opened), opened.tokenizer, opened.about)
     with percent_done(console, "tagging", shown=source is not None) as report:
-        answers = find.many(given, report=report or (lambda *_: None))
-    fields = {"texts": [answer.to_dict() for answer in answers]}
-    words = "\n\n".join(map(_lines, given, answers))
-    # a file of one line is still a list: who gives a file counts on its lines
-    return Answer(fields if source is not None or len(answers) > 1 else answers[0].to_dict(), words)
+        told = [answer.to_dict() for answer in find.many(given, report=report or (lambda *_: None))]
+    alone = source is None and len(told) == 1  # a file of one line is a list too: who gives a file counts on its lines
+    if alone and "error" in told[0]:  # among others it spares them; alone it is bad input
+        raise InputError(told[0]["error"].removeprefix("got "))
+    return Answer(told[0] if alone else {"texts": told}, "\n\n".join(map(_lines, given, told)))
 
 
-def _lines(text: str, answer: "TaggedWords") -> str:
-    rows = [f"{entity.type:8}  {entity.score:.3f}  {entity.text}" for entity in answer.entities]
+def _lines(text: str, answer: dict[str, Any]) -> str:
+    if "error" in answer:
+        return f"(refused)  {answer['error']}"
+    rows = [f"{entity['type']:8}  {entity['score']:.3f}  {entity['text']}" for entity in answer["entities"]]
     return "\n".join([text, *(rows or ["(no entities)"])])

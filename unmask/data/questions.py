@@ -65,6 +65,9 @@ def read_questions(
         question = _text(place, entry, "question", "query_text")
         examples.append(QuestionExample(question, context, answers, str(entry.get("id", entry.get("query_id", "")))))
         places.append(place)
+    if not examples and unfound:
+        said = f"none of the answers stands in its context (first: {unfound[0]})"
+        raise InputError(said, wanted="answers that are parts of their contexts, letter by letter")
     if not examples:
         raise no_examples(path, "questions with answers" if labelled else "questions")
     notes = [*_note(moved, "moved to where they stand"), *_note(unfound, "not found in their context")]

@@ -6,7 +6,7 @@ of labels, that dev has none which train lacks and that there is more than one, 
 
 import math
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, Literal, NamedTuple
@@ -90,15 +90,19 @@ def check_labels(train: Reading, dev: Reading | None = None) -> tuple[str, ...]:
     if len(known) < 2 and not any(isinstance(example.label, tuple) for example in train.examples):
         got = f"the one label {', '.join(map(repr, known))} in all {len(train.examples)} training examples"
         raise InputError(got, wanted="two labels or more", do="check which column holds the labels")
-    for number, example in enumerate(dev.examples if dev else ()):
+    if dev:
+        check_known(dev, known, "no training example has", do="mend the label or add to train")
+    return order_labels(known)
+
+
+def check_known(reading: Reading, known: Collection[str], said: str, *, do: str) -> None:
+    """An error if an example has a label that is not among the known ones: one that `said`."""
+    for number, example in enumerate(reading.examples):
         for label in _classes(example):
             if label not in known:
-                place = f"{dev.places[number]}: " if dev and dev.places else ""
-                got = f"{place}label {label!r}, which no training example has"
-                raise InputError(
-                    got, wanted=f"one of {shorten(order_labels(known))}", do="mend the label or add to train"
-                )
-    return order_labels(known)
+                place = f"{reading.places[number]}: " if reading.places else ""
+                wanted = f"one of {shorten(order_labels(known))}"
+                raise InputError(f"{place}label {label!r}, which {said}", wanted=wanted, do=do)
 
 
 def order_labels(labels: Iterable[str]) -> tuple[str, ...]:

@@ -2,9 +2,10 @@
 
 In: for each window its logits and where its tokens stand in the context. Out: the answer by characters of the original
 context, with probabilities over the n-best spans of all windows and no answer together, as in SQuAD 2.0's reference.
-An answer is made of whole words: it begins with a word's first piece and ends with a word's last.
+An answer is made of whole words, from a word's first piece to a word's last, and stands within one paragraph.
 """
 
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -14,6 +15,8 @@ from numpy.typing import NDArray
 
 from unmask.decode.labels import softmax
 from unmask.decode.words import Floats
+
+BLANK_LINE = re.compile(r"\n[^\S\n]*\n")  # between two paragraphs
 
 
 @dataclass(frozen=True, eq=False)
@@ -26,6 +29,7 @@ class Window:
     offsets: NDArray[np.integer]  # (S, 2) characters of the context; those of other tokens are never looked at
     begins: NDArray[np.bool_]  # (S,) a word begins with this token
     finishes: NDArray[np.bool_]  # (S,) a word ends with it
+    ahead: float = 0.0  # what its spans have ahead of other windows', in logits
 
 
 @dataclass(frozen=True)
@@ -87,12 +91,14 @@ def answered(
     >>> answered("Ann sang", [window], threshold=8.0).answer is None
     True
     """
-    spans = _merged([_best_in_window(window, top, max_tokens, whole=True) for window in windows], top)
+    breaks = np.array([match.end() for match in BLANK_LINE.finditer(context)], np.int64)
+    spans = _merged([_best_in_window(window, breaks, top, max_tokens, whole=True) for window in windows], top)
     if not spans:  # one word that is longer than an answer may be: better a part of it than nothing
-        spans = _merged([_best_in_window(window, top, max_tokens, whole=False) for window in windows], top)
-    nothing = min((float(window.starts[0]) + float(window.ends[0]) for window in windows), default=0.0)
+        spans = _merged([_best_in_window(window, breaks, top, max_tokens, whole=False) for window in windows], top)
     if not spans:
         return Answered(None, None, None, 1.0, 1.0, (), -np.inf)
+    nothing = min(float(window.starts[0]) + float(window.ends[0]) for window in windows)
+    nothing += _ahead(next(iter(spans)), windows)  # a lead tells where to look, not whether it is there
     scores = np.array([*spans.values(), -np.inf if threshold is None else nothing])
     *probabilities, no_answer = softmax(scores).tolist()
     nbest = tuple(
@@ -104,22 +110,35 @@ def answered(
     return Answered(best.answer, best.start, best.end, best.score, no_answer, nbest, margin)
 
 
-def _best_in_window(window: Window, top: int, max_tokens: int, *, whole: bool) -> dict[tuple[int, int], float]:
+def _best_in_window(
+    window: Window, breaks: NDArray[np.int64], top: int, max_tokens: int, *, whole: bool
+) -> dict[tuple[int, int], float]:
     """The best spans of a window and their logits: all pairs of start <= end < start + max_tokens are looked at.
 
-    They are made of `whole` words, or of any pieces.
+    They are made of `whole` words, or of any pieces, and hold none of the `breaks`, characters where paragraphs begin.
     """
     first, last = (window.begins, window.finishes) if whole else (True, True)
-    starts = np.where(window.in_context & first, window.starts, -np.inf).astype(np.float64)  # (S,)
+    starts = np.where(window.in_context & first, window.starts + window.ahead, -np.inf).astype(np.float64)  # (S,)
     ends = np.where(window.in_context & last, window.ends, -np.inf).astype(np.float64)
     reach = np.pad(ends, (0, max_tokens - 1), constant_values=-np.inf)
     pairs = starts[:, None] + np.lib.stride_tricks.sliding_window_view(reach, max_tokens)  # (S, max_tokens)
+    if len(breaks):
+        paragraphs = np.searchsorted(breaks, window.offsets[:, 0], side="right")  # (S,)
+        reach = np.pad(paragraphs, (0, max_tokens - 1), mode="edge")
+        same = np.lib.stride_tricks.sliding_window_view(reach, max_tokens) == paragraphs[:, None]
+        pairs = np.where(same, pairs, -np.inf)
     flat = pairs.ravel()
     count = min(top, flat.size)
     chosen = np.argpartition(-flat, count - 1)[:count]
     token, more = np.divmod(chosen[flat[chosen] > -np.inf], max_tokens)
     places = zip(window.offsets[token, 0].tolist(), window.offsets[token + more, 1].tolist(), strict=True)
     return dict(zip(places, pairs[token, more].tolist(), strict=True))
+
+
+def _ahead(place: tuple[int, int], windows: Sequence[Window]) -> float:
+    """What the windows that a span stands in have ahead."""
+    holding = (window for window in windows if (window.in_context & (window.offsets[:, 0] == place[0])).any())
+    return next(holding).ahead
 
 
 def _merged(windows: Sequence[dict[tuple[int, int], float]], top: int) -> dict[tuple[int, int], float]:

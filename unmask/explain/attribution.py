@@ -16,15 +16,19 @@ class Attribution:
     scores: Floats  # (W,)
     completeness_error: float | None = None  # |sum of scores - what all words together change|, where they should agree
     standard_errors: Floats | None = None  # (W,) of scores that were sampled
+    steps: int | None = None  # of an integral
 
 
 def side_by_side(found: Sequence[Attribution]) -> Attribution:
-    """Attributions of an example's texts, which were explained apart, as one; its error is the largest.
+    """Attributions of an example's texts, which were explained apart, as one; error and steps are the largest.
 
     >>> side_by_side([Attribution(np.array([1.0]), 0.1), Attribution(np.array([2.0]), 0.3)])
-    Attribution(scores=array([1., 2.]), completeness_error=0.3, standard_errors=None)
+    Attribution(scores=array([1., 2.]), completeness_error=0.3, standard_errors=None, steps=None)
     """
     errors = [one.standard_errors for one in found if one.standard_errors is not None]
     gaps = [one.completeness_error for one in found if one.completeness_error is not None]
     scores = np.concatenate([one.scores for one in found])
-    return Attribution(scores, max(gaps, default=None), np.concatenate(errors) if errors else None)
+    steps = [one.steps for one in found if one.steps is not None]
+    return Attribution(
+        scores, max(gaps, default=None), np.concatenate(errors) if errors else None, max(steps, default=None)
+    )

@@ -11,7 +11,7 @@ from unmask.explain.attribution import Attribution, side_by_side
 from unmask.explain.erasure import ORDERS, leave_one_out, shapley
 from unmask.explain.explanation import Explanation
 from unmask.explain.faithfulness import RANDOM_ORDERS, faithfulness
-from unmask.explain.gradients import STEPS, gradient_times_input, integrated_gradients
+from unmask.explain.gradients import gradient_times_input, integrated_gradients
 from unmask.explain.rollout import attention_rollout
 from unmask.explain.subject import Subject
 from unmask.explain.subjects import subject_of
@@ -34,8 +34,8 @@ def explain(
 
     `model` is an opened folder, or the path or name of one. `example` is a text, with `pair` a pair of texts (or a
     question and the text it is asked of), or an example of the model's task; without a `target` the model's own answer
-    is explained. `steps` are those of integrated gradients, or the sampled orders of Shapley values; `orders` the
-    random orders that the explanation is held against.
+    is explained. `steps` are those of integrated gradients (without, as many as they need), or the sampled orders of
+    Shapley values; `orders` the random orders that the explanation is held against.
     """
     opened = model if isinstance(model, ModelFolder) else open_model(model)
     given = example if pair is None else (example, pair)
@@ -61,12 +61,13 @@ def explained(
         scores=tuple(found.scores.tolist()),
         faithfulness=faithfulness(subject, found.scores, orders=orders, seed=seed),
         completeness_error=found.completeness_error,
+        steps=found.steps,
         standard_errors=None if found.standard_errors is None else tuple(found.standard_errors.tolist()),
     )
 
 
 METHODS: dict[str, Callable[[Subject, int | None, int], Attribution]] = {
-    "ig": lambda subject, steps, _: integrated_gradients(subject, steps=STEPS if steps is None else steps),
+    "ig": lambda subject, steps, _: integrated_gradients(subject, steps=steps),
     "gradient": lambda subject, *_: gradient_times_input(subject),
     "erasure": lambda subject, *_: leave_one_out(subject),
     "shapley": lambda subject, steps, seed: shapley(subject, orders=ORDERS if steps is None else steps, seed=seed),

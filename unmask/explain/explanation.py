@@ -34,6 +34,7 @@ class Explanation:
     faithfulness: Faithfulness
     completeness_error: float | None = None
     standard_errors: tuple[float, ...] | None = None
+    steps: int | None = None  # of integrated gradients
 
     @property
     def offsets(self) -> list[tuple[int, int]]:
@@ -62,6 +63,8 @@ class Explanation:
             del told["probability"]
         if self.completeness_error is not None:
             told["completeness_error"] = self.completeness_error
+        if self.steps is not None:
+            told["steps"] = self.steps
         if self.standard_errors is not None:
             told["standard_errors"] = list(self.standard_errors)
         return told

@@ -102,7 +102,7 @@ def figures(told: Mapping[str, Any]) -> list[str]:
         f"faithfulness: {true['verdict']}",
     ]
     if "completeness_error" in told:
-        lines.append(f"completeness error {told['completeness_error']:.2g}")
+        lines.append(f"completeness error {told['completeness_error']:.2g} after {told['steps']} steps")
     if "standard_errors" in told:
         lines.append(f"largest standard error {max(told['standard_errors'], default=0.0):.2g}")
     return [line for line in lines if not line.endswith(": ")]

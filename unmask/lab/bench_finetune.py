@@ -39,6 +39,7 @@ from unmask.tasks.presets import PRESETS
 from unmask.tasks.task import Task
 from unmask.text.learning import learn_vocabulary
 from unmask.text.tokenizer import Tokenizer
+from unmask.training.half_precision import PRECISIONS
 
 Examples = Sequence[TextExample] | Sequence[QuestionExample]
 Go = Callable[[], None]  # goes once through all examples
@@ -132,19 +133,24 @@ def sampled(about: Kind, folder: Path, seed: int) -> tuple[Examples, Examples]:
     return [known[place] for place in np.sort(chosen)], [known[place] for place in others]
 
 
-def measure_finetuning(trial: Trial, *, rounds: int, against_transformers: bool) -> dict[str, Rounds]:
-    """Training and prediction, all sides in turns, every round through the same examples; the first is not counted."""
+def measure_finetuning(
+    trial: Trial, *, rounds: int, against_transformers: bool, precision: str = "float32"
+) -> dict[str, Rounds]:
+    """Training and prediction, all sides in turns, every round through the same examples; the first is not counted.
+
+    All sides learn with products in `precision`; predictions are in float32.
+    """
     return {
-        "training": _measure_training(trial, rounds, against_transformers),
+        "training": _measure_training(trial, rounds, against_transformers, precision),
         "prediction": _measure_prediction(trial, rounds, against_transformers),
     }
 
 
-def _measure_training(trial: Trial, rounds: int, against_transformers: bool) -> Rounds:
+def _measure_training(trial: Trial, rounds: int, against_transformers: bool, precision: str) -> Rounds:
     with TemporaryDirectory() as folder:
-        sides = {"ours": our_training(trial, Path(folder), epochs=rounds + 1)}
+        sides = {"ours": our_training(trial, Path(folder), epochs=rounds + 1, precision=precision)}
         if against_transformers:
-            sides |= {name: their_training(trial, order) for name, order in ORDERS.items()}
+            sides |= {name: their_training(trial, order, precision) for name, order in ORDERS.items()}
         return _in_turns(sides, len(trial.examples), rounds)
 
 
@@ -165,10 +171,15 @@ def _in_turns(sides: dict[str, Go], examples: int, rounds: int) -> Rounds:
     return Rounds(**{name: tuple(values[1:]) for name, values in speeds.items()})
 
 
-def our_training(trial: Trial, folder: Path, *, epochs: int) -> Go:
+def our_training(trial: Trial, folder: Path, *, epochs: int, precision: str = "float32") -> Go:
     """A fine-tuning as `unmask finetune` runs it."""
     settings = FineTuningSettings(
-        epochs=epochs + 1, batch_size=trial.batch_size, learning_rate=LEARNING_RATE, dropout=DROPOUT, evaluations=NEVER
+        epochs=epochs + 1,
+        batch_size=trial.batch_size,
+        learning_rate=LEARNING_RATE,
+        dropout=DROPOUT,
+        evaluations=NEVER,
+        precision=precision,
     )
     model = deepcopy(trial.model)
     tuning = FineTuning(
@@ -184,14 +195,16 @@ def our_training(trial: Trial, folder: Path, *, epochs: int) -> Go:
     return go
 
 
-def their_training(trial: Trial, order: Callable[[Trial], list[int]]) -> Go:
+def their_training(trial: Trial, order: Callable[[Trial], list[int]], precision: str = "float32") -> Go:
     """A loop as their Trainer runs it."""
+    dtype = PRECISIONS[precision]
     model, features, collate = their_model(trial).train(), their_features(trial), their_collator(trial)
     optimiser = torch.optim.AdamW(model.parameters(), lr=LEARNING_RATE, fused=True)  # the Trainer's own choice
 
     def go() -> None:
         for batch in _batches(order(trial), trial.batch_size):
-            their_learning(model, optimiser, collate([features[place] for place in batch]))
+            with torch.autocast("cpu", dtype, enabled=dtype != torch.float32):
+                their_learning(model, optimiser, collate([features[place] for place in batch]))
 
     return go
 

@@ -45,8 +45,9 @@ from unmask.model.weights import Weights, read_weights
 from unmask.model.whole_folder import finish, whole_folder
 from unmask.text.tokenizer import Tokenizer
 
-DTYPES = {"float32": torch.float32, "float16": torch.float16}
+DTYPES = {"float32": torch.float32, "float16": torch.float16, "int8": torch.float16}  # int8: changes from a base
 CONFIGS = ("config.json", "bert_config.json")
+ALIGNMENT = 64  # bytes, of all memory that torch allocates
 HEAD_WORDS = {
     "pretraining": "masked-word and next-sentence heads",
     "masked_words": "masked-word head",
@@ -117,14 +118,16 @@ def save_model(
     tokenizer: Tokenizer,
     about: About,
     *,
-    dtype: str = "float32",  # float16 halves the file; models are opened in float32 all the same
+    dtype: str = "float32",  # float16 halves the file, int8 also what differs from a base; all are opened in float32
     base: Path | str | None = None,  # a model on this machine: what it has in the very same values is not stored again
     base_rows: int | None = None,  # word embeddings that may differ from the base's; the others become the base's
 ) -> None:
     """Saves a folder, all of it or nothing; in an existing one, files that are no part of a model stay."""
+    if dtype == "int8" and base is None:
+        raise InputError("int8 without a base", wanted="a base whose weights it changes a little, or float16")
     shared = None if base is None else _base_for(folder, base)
     about = replace(about, base={} if shared is None else shared.told(tokenizer))
-    published = _stored(model, config, about, DTYPES[dtype], base=shared, base_rows=base_rows)
+    published = _stored(model, config, about, dtype, base=shared, base_rows=base_rows)
     classifier = published.get(_classifier(about))
     fields = config.to_published() | published_fields(about, 0 if classifier is None else len(classifier))
     fields["pad_token_id"] = tokenizer.pad_id
@@ -159,7 +162,7 @@ def save_google(
     if about.head in ("tokens", "tags_crf", "choice"):
         raise InputError(f"a model with {HEAD_WORDS[about.head]}", wanted="a head that Google's code has a name for")
     arrays = {}
-    for name, tensor in _stored(model, config, about, torch.float32, prefixed=True).items():
+    for name, tensor in _stored(model, config, about, "float32", prefixed=True).items():
         google, transposed = to_google(name)
         arrays[google] = (tensor.T if transposed else tensor).numpy()
     with whole_folder(folder) as temporary:
@@ -231,7 +234,7 @@ def _check_head(head: str, about: About, weights: Weights, name: str) -> None:
 
 
 def _fill(config: BertConfig, about: About, weights: Weights) -> tuple[BertWithHead | Bert, LoadReport]:
-    """A model whose parameters are the stored tensors themselves: nothing is initialised in vain, little is copied."""
+    """A model whose parameters are the stored tensors: nothing is initialised in vain."""
     classifier = weights.tensors.get(_classifier(about))
     outputs = len(about.labels) or (2 if classifier is None else len(classifier))
     model = _empty(config, about, outputs)
@@ -240,8 +243,16 @@ def _fill(config: BertConfig, about: About, weights: Weights) -> tuple[BertWithH
     state, report = to_ours(weights.tensors, shapes, names, str(weights.source))
     if about.head is None:
         state = {name.removeprefix("bert."): tensor for name, tensor in state.items()}
-    model.load_state_dict(state, assign=True)
+    model.load_state_dict({name: aligned(tensor) for name, tensor in state.items()}, assign=True)
     return model.eval(), replace(report, unused=(*report.unused, *weights.foreign))
+
+
+def aligned(tensor: Tensor) -> Tensor:
+    """The tensor where memory of torch's own begins, copied there if it lies elsewhere, as in a mapped file.
+
+    On some CPUs products round otherwise for numbers that do not, and a model would not answer as before it was saved.
+    """
+    return tensor if tensor.data_ptr() % ALIGNMENT == 0 else tensor.clone()
 
 
 def _empty(config: BertConfig, about: About, outputs: int) -> BertWithHead | Bert:
@@ -280,7 +291,7 @@ def _stored(
     model: BertWithHead | Bert,
     config: BertConfig,
     about: About,
-    dtype: torch.dtype,
+    dtype: str,
     *,
     prefixed: bool = False,
     base: Base | None = None,
@@ -288,10 +299,10 @@ def _stored(
 ) -> dict[str, Tensor]:
     """The tensors as they are stored: published names, which leave out `bert.` where no head stands on the encoder."""
     published = to_published(_prefixed(model), config, about.head, _feature_names(model, about))
-    published = published if base is None else own_tensors(published, about, base, base_rows)
+    published = published if base is None else own_tensors(published, about, base, base_rows, rounded=dtype == "int8")
     bare = about.head in (None, "embedding") and not prefixed
     stored = {}
     for name, tensor in published.items():
-        kept = tensor.to(dtype) if tensor.is_floating_point() else tensor  # numbers of rows stay numbers
+        kept = tensor.to(DTYPES[dtype]) if tensor.is_floating_point() else tensor  # numbers of rows stay numbers
         stored[name.removeprefix("bert.") if bare else name] = kept.cpu().contiguous()
     return stored

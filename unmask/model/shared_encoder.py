@@ -1,8 +1,9 @@
 """Models that share an encoder: a folder names its base and stores only what differs from it.
 
 In: a model's tensors and its base. Out: those that the base does not have, to be saved; and back, all of them again.
-Of a matrix that differs in some rows, such as word embeddings of which a text has a part, only those are stored. A base
-is known by the hash of its weights, so that nobody's answers change when it is replaced.
+Of a matrix that differs in some rows, such as word embeddings of which a text has a part, only those are stored. What
+fine-tuning changes is small beside the weights themselves, so that the changes can be rounded to int8 at little loss. A
+base is known by the hash of its weights, so that nobody's answers change when it is replaced.
 """
 
 from collections.abc import Mapping
@@ -23,6 +24,8 @@ from unmask.text.tokenizer import Tokenizer
 WEIGHTS = "model.safetensors"
 WORDS = "bert.embeddings.word_embeddings.weight"
 ROWS, CHANGED = "@rows", "@changed"  # behind a tensor's name: which rows differ from the base's, and these rows
+STEPS, SCALE = "@steps", "@scale"  # or their changes in int8, and how much a step of each row is
+TINIEST = 1e-5  # change of a row for which it is worth having a scale in float16
 MOST_ROWS = 0.9  # share of its rows up to which a matrix is stored by rows
 TOKENIZER_FILES = ("vocab.txt", "tokenizer.json", "tokenizer_config.json")
 
@@ -81,24 +84,28 @@ def shared_tokenizer(about: About, base: Base, source: Path) -> Tokenizer:
 
 
 def own_tensors(
-    published: Mapping[str, Tensor], about: About, base: Base, most_rows: int | None = None
+    published: Mapping[str, Tensor], about: About, base: Base, most_rows: int | None = None, *, rounded: bool = False
 ) -> dict[str, Tensor]:
     """The tensors that a folder must store itself: all that its base does not lend in the very same values.
 
-    Of word embeddings at most so many rows, if that is given: those that moved farthest.
+    Of word embeddings at most so many rows, if that is given: those that moved farthest. Changes of matrices may be
+    rounded.
     """
     lent = _lent(about, base)
     own: dict[str, Tensor] = {}
     for name, tensor in published.items():
         if name in lent and lent[name].shape == tensor.shape:
-            own |= _difference(name, tensor.cpu(), lent[name], most_rows if name == WORDS else None)
+            most = most_rows if name == WORDS else None
+            own |= _difference(name, tensor.cpu(), lent[name], most, rounded=rounded and tensor.ndim > 1)
         else:
             own[name] = tensor
     return own
 
 
-def _difference(name: str, tensor: Tensor, lent: Tensor, most: int | None = None) -> dict[str, Tensor]:
-    """Nothing, the rows that differ and their numbers, or the whole tensor.
+def _difference(
+    name: str, tensor: Tensor, lent: Tensor, most: int | None = None, *, rounded: bool = False
+) -> dict[str, Tensor]:
+    """Nothing, the rows that differ and their numbers, or the whole tensor; if `rounded`, changes in place of values.
 
     >>> {name: rows.tolist() for name, rows in _difference("w", torch.tensor([[1.0], [3.0]]), torch.ones(2, 1)).items()}
     {'w@rows': [1], 'w@changed': [[3.0]]}
@@ -110,17 +117,31 @@ def _difference(name: str, tensor: Tensor, lent: Tensor, most: int | None = None
     if most is not None and len(rows) > most:
         moved = (tensor[rows].float() - lent[rows].float()).norm(dim=1)
         rows = rows[moved.topk(most).indices.sort().values]
-    if len(rows) > MOST_ROWS * len(tensor):
-        return {name: tensor}
-    return {name + ROWS: rows.to(torch.int32), name + CHANGED: tensor[rows]}
+    whole = len(rows) > MOST_ROWS * len(tensor)
+    numbers = {} if whole else {name + ROWS: rows.to(torch.int32)}
+    if rounded:
+        return numbers | _rounded(name, tensor - lent if whole else tensor[rows] - lent[rows])
+    return {name: tensor} if whole else numbers | {name + CHANGED: tensor[rows]}
+
+
+def _rounded(name: str, change: Tensor) -> dict[str, Tensor]:
+    """A matrix in int8, each row by a scale of its own."""
+    scale = change.float().abs().amax(1).clamp_min(TINIEST) / 127
+    return {name + STEPS: (change / scale[:, None]).round().to(torch.int8), name + SCALE: scale}
 
 
 def with_base(own: Weights, about: About, base: Base) -> Weights:
     """A folder's own tensors and those that its base lends, its own rows in them."""
     tensors, lent = dict(own.tensors), _lent(about, base)
-    for name in [name.removesuffix(ROWS) for name in own.tensors if name.endswith(ROWS)]:
-        rows, changed = tensors.pop(name + ROWS).long(), tensors.pop(name + CHANGED)
-        tensors[name] = lent[name].index_copy(0, rows, changed.to(lent[name].dtype))
+    for name in {key.partition("@")[0] for key in own.tensors if "@" in key}:
+        before = lent[name]
+        rows = tensors.pop(name + ROWS).long() if name + ROWS in tensors else torch.arange(len(before))
+        if name + STEPS in tensors:
+            change = tensors.pop(name + STEPS).float() * tensors.pop(name + SCALE).float()[:, None]
+            before, changed = before.float(), before[rows].float() + change
+        else:
+            changed = tensors.pop(name + CHANGED).to(before.dtype)
+        tensors[name] = before.index_copy(0, rows, changed)
     return replace(own, tensors=lent | tensors)
 
 

@@ -105,6 +105,19 @@ class Lexical:
         best = found[np.argsort(-scores[found], kind="stable")][:top]
         return list(zip(best.tolist(), scores[best].tolist(), strict=True))
 
+    def rarity(self, term: str, beside: int = 0) -> float:
+        """What a word is worth: the fewer texts hold it the more, most where none does.
+
+        `beside` further texts are thought to stand there without it.
+
+        >>> lexical = Lexical.of(["one", "one two"])
+        >>> [round(lexical.rarity(term), 2) for term in ("one", "two", "three")]
+        [0.18, 0.69, 1.79]
+        """
+        row = self.vocabulary.get(term)
+        holding = 0 if row is None else int(self.begins[row + 1] - self.begins[row])
+        return float(np.log1p((self.count + beside - holding + 0.5) / (holding + 0.5)))
+
     def save(self, path: Path) -> None:
         """Writes the counted words to one file, to be opened without the texts."""
         names = np.frombuffer("\n".join(self.vocabulary).encode(), np.uint8)

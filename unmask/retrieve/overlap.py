@@ -19,13 +19,6 @@ def shares(lexical: Lexical, query: str) -> Floats:
     >>> [round(float(share), 2) for share in shares(lexical, "the lamp of Babel")]
     [0.19, 0.03, 0.03]
     """  # (N,)
-    worth = sum(times * _rarity(lexical, term) for term, times in Counter(terms(query)).items())
+    worth = sum(times * lexical.rarity(term) for term, times in Counter(terms(query)).items())
     covered: Floats = np.minimum(lexical.scores(query) / max(worth, 1e-9), 1.0).astype(np.float32)
     return covered
-
-
-def _rarity(lexical: Lexical, term: str) -> float:
-    """What a word is worth, the same that `Lexical` gives it; one that no text has is the rarest."""
-    row = lexical.vocabulary.get(term)
-    holding = 0 if row is None else int(lexical.begins[row + 1] - lexical.begins[row])
-    return float(np.log1p((lexical.count - holding + 0.5) / (holding + 0.5)))

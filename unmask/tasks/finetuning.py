@@ -7,6 +7,7 @@ import json
 import math
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import asdict, dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -23,11 +24,13 @@ from unmask.model.heads import BertWithHead
 from unmask.model.outputs import outputs_of
 from unmask.tasks.adaptation import adapted_groups, adversarial, freeze
 from unmask.tasks.pieces_in_use import PiecesInUse
-from unmask.tasks.task import Losses, Task, TaskBatch, make_batch
+from unmask.tasks.task import Floats, Losses, Task, TaskBatch, make_batch
 from unmask.text.tokenizer import Tokenizer
+from unmask.training.half_precision import PRECISIONS
 from unmask.training.loop import Part, Step, train
 from unmask.training.optim import make_optimiser
 from unmask.training.run import Figures, Run
+from unmask.training.scaling import LossScale
 from unmask.training.schedule import Schedule
 
 PART_TOKENS = 4096  # pieces that go through the model at once; more gains nothing on a CPU
@@ -60,6 +63,7 @@ class FineTuningSettings:
     mean_start: bool = False  # a further layer begins as the mean of all tokens
     freeze: str = ""  # "2": the embeddings and the first two layers do not learn; "all": nothing of the encoder does
     layer_decay: float = 1.0  # what the learning rate is multiplied by with every layer below the head
+    precision: str = "float32"  # of products while it learns: bfloat16 or float16 where the device gains from it
     adversarial: float = 0.0  # how far word embeddings are moved against the model (FGM); 0: not at all
     features: str = ""  # the layers of a frozen encoder that the head reads; nothing: the encoder learns as well
     reader: str = "bilstm"  # of features: bilstm or linear
@@ -214,8 +218,11 @@ class FineTuning:
         self.steps = max(1, round(settings.epochs * self.batches.steps_an_epoch))
         groups = adapted_groups(self.learner, settings.decay, settings.layer_decay)
         self.optimiser = make_optimiser("adamw", self.learner, groups=groups)
-        self.run = Run(folder, self.learner, self.optimiser, save_every=save_every)
+        self.precision = PRECISIONS[settings.precision]
+        scale = LossScale.of(self.precision)
+        self.run = Run(folder, self.learner, self.optimiser, save_every=save_every, scale=scale)
         self.seen: list[float] = []  # the metric of every evaluation so far
+        self.best: list[Floats] | None = None  # what the best evaluation said of each dev row, if it is of this sitting
 
     @property
     def best_path(self) -> Path:
@@ -243,8 +250,10 @@ class FineTuning:
             seed=settings.seed,
             clip=settings.clip,
             dropout=settings.dropout > 0,
+            precision=self.precision,
+            scale=self.run.scale,
         )
-        for step, scores in self.run.follow(taken, evaluate=self._evaluate, stop=stop):
+        for step, scores in self.run.follow(taken, evaluate=partial(self._evaluate, stop=stop), stop=stop):
             yield Standing(step, self.steps, step.number / self.batches.steps_an_epoch, scores)
         if self.best_path.exists():
             self.learned.load_state_dict(load_file(self.best_path))
@@ -275,19 +284,30 @@ class FineTuning:
         patience = self.settings.patience
         return bool(patience) and len(self.seen) - 1 - int(np.argmax(self.seen or [0.0])) >= patience
 
-    def _evaluate(self, step: int) -> Figures | None:
+    def outputs(self, stop: Callable[[], bool] = lambda: False) -> list[Floats]:
+        """What the best weights say of the dev rows, once all steps are taken; what is known is not computed again."""
+        return self.best or outputs_of(self.model, self.dev_rows, report=stopping(stop))
+
+    def _evaluate(self, step: int, *, stop: Callable[[], bool]) -> Figures | None:
         due = max(1, round(self.batches.steps_an_epoch / self.settings.evaluations))
         if not self.dev or not (step % due == 0 or step == self.steps):
             return None
-        scores = score(self.task, self.learned, self.dev, self._in_use(self.dev_rows))
+        outputs = outputs_of(self.learned, self._in_use(self.dev_rows), report=stopping(stop))
         self.learned.train()
+        scores = self.task.scores(self.dev, self.task.answers(self.dev, self.dev_rows, outputs))
         self.seen.append(scores[self.task.metric])
         if self.seen[-1] >= max(self.seen[:-1], default=-math.inf):  # of equals the one that learned longer
+            self.best = outputs if self.cached is None else None  # features that were stored may be rounded
             with atomic_path(self.best_path) as temporary:
                 save_file({name: value.contiguous() for name, value in self.learned.state_dict().items()}, temporary)
         return scores
 
 
-def score(task: Task, model: BertWithHead | CachedFeatures, examples: Sequence[Any], rows: Sequence[Row]) -> Figures:
-    """The task's figures for a model on examples and their rows."""
-    return task.scores(examples, task.answers(examples, rows, outputs_of(model, rows)))
+def stopping(stop: Callable[[], bool]) -> Report:
+    """A report of an evaluation that ends it where it is if that is asked for: nothing of it would be kept."""
+
+    def report(*_: int) -> None:
+        if stop():
+            raise KeyboardInterrupt
+
+    return report

@@ -20,7 +20,6 @@ from unmask.errors import InputError
 from unmask.files import write_text
 from unmask.model.about import About
 from unmask.model.folder import open_model, save_model
-from unmask.model.outputs import outputs_of
 from unmask.model.starting_point import was_averaged, with_fresh_head
 from unmask.tasks.asked import asked
 from unmask.tasks.bias import BiasReport, judge_of, probe_bias
@@ -47,6 +46,7 @@ from unmask.tasks.sources import (
     renamed,
 )
 from unmask.tasks.task import Task
+from unmask.training.half_precision import check_precision
 
 DEV_SHARE = 0.1  # of the training examples, where no dev file is given
 SETTINGS = "settings.json"
@@ -115,6 +115,8 @@ class FineTuningRun:
         self.request, self.note = request, note
         self.started = time.monotonic()
         self.asked = replace(asked(request.task), multi_label=request.multi_label)
+        if request.folder.is_file():
+            raise InputError(f"-o {request.folder}, a file", wanted="a folder to write", do="choose another with -o")
         if request.multi_label and self.asked.kind.task is not Classification:
             raise InputError(f"--multi-label with {request.task}", wanted="classify", do="leave it out")
         examples, self.dev, task = self._read()
@@ -124,6 +126,7 @@ class FineTuningRun:
         changes = {name: value for name, value in request.changes.items() if value is not None}
         settings = FineTuningSettings(**{**self.asked.changes, **self._recipe(), **changes})
         self.settings = replace(settings, task=request.task, model=self._model_hash(), data=self._data_hash())
+        check_precision(self.settings.precision, request.device)
         check_same_settings(request.folder, self.settings)
         self.config, self.model = with_fresh_head(
             self.opened,
@@ -162,7 +165,7 @@ class FineTuningRun:
             self.note(f"the features of {self.tuning.cached.cache.tokens:,} pieces are computed once, before all steps")
         for standing in self.tuning.train(stop=stop):
             on_step(standing)
-        return self._end()
+        return self._end(stop)
 
     def _read(self) -> tuple[Sequence[Any], Sequence[Any], Task]:
         """The examples to learn from and to measure on, and the task that they make up."""
@@ -254,9 +257,9 @@ class FineTuningRun:
     def _data_hash(self) -> str:
         return hashlib.sha256(repr((self.training, self.dev, self.task)).encode()).hexdigest()
 
-    def _end(self) -> Outcome:
+    def _end(self, stop: Callable[[], bool]) -> Outcome:
         tuning, request = self.tuning, self.request
-        outputs = outputs_of(self.model, tuning.dev_rows)
+        outputs = tuning.outputs(stop)
         task = self.task.calibrated(self.dev, tuning.dev_rows, outputs)
         answers = task.answers(self.dev, tuning.dev_rows, outputs)
         scores = task.scores(self.dev, answers)

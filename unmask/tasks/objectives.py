@@ -68,17 +68,9 @@ def needs_pooler(objective: str) -> bool:
 class Learner(nn.Module):
     """The model with its objectives: a batch in, losses and figures out. This is what the loop trains."""
 
-    def __init__(
-        self,
-        model: BertWithHead,
-        objective: str,
-        context_weight: float = 0.1,
-        seed: int = 0,
-        precision: torch.dtype = torch.float32,
-    ) -> None:
+    def __init__(self, model: BertWithHead, objective: str, context_weight: float = 0.1, seed: int = 0) -> None:
         super().__init__()
-        self.model, self.objectives = model, objective.split("+")
-        self.context_weight, self.precision = context_weight, precision
+        self.model, self.objectives, self.context_weight = model, objective.split("+"), context_weight
         self.matching = ContextMatching(model.bert.config) if "context" in self.objectives else None
         if self.matching is not None:
             # a seed of its own, after the encoder's and the head's
@@ -87,13 +79,11 @@ class Learner(nn.Module):
     def forward(self, batch: PretrainingBatch, chance: Chance | None) -> tuple[dict[str, Tensor], dict[str, Tensor]]:
         """Each objective's loss, summed over its labels, and how many labels were the first choice."""
         losses, figures = {}, {}
-        device = self.model.bert.embeddings.words.weight.device.type
-        with torch.autocast(device, self.precision, enabled=self.precision != torch.float32):
-            causal = "clm" in self.objectives
-            rows = None if causal else batch.positions
-            encoded = self.model.bert(batch.ragged, rows=rows, chance=chance, causal=causal)
-            for name in self.objectives:
-                losses[name], figures[f"{name}_accuracy"] = LOSSES[name](self, encoded, batch)
+        causal = "clm" in self.objectives
+        rows = None if causal else batch.positions
+        encoded = self.model.bert(batch.ragged, rows=rows, chance=chance, causal=causal)
+        for name in self.objectives:
+            losses[name], figures[f"{name}_accuracy"] = LOSSES[name](self, encoded, batch)
         return losses, figures
 
 

@@ -26,6 +26,7 @@ from unmask.tasks.objectives import PAIRED, Learner, PretrainingBatch, counts, m
 from unmask.tasks.parts import number_of_parts
 from unmask.text.tokenizer import Tokenizer
 from unmask.training.distributed import ALONE, Processes, wrap
+from unmask.training.half_precision import PRECISIONS
 from unmask.training.loop import Part, Step, train
 from unmask.training.optim import make_optimiser
 from unmask.training.pace import Pace, passes_check, recent_step
@@ -100,8 +101,6 @@ class PretrainingSettings:
         borders = np.cumsum(self.phases) / np.sum(self.phases)
         return self.lengths[min(int(np.searchsorted(borders, share, side="right")), len(self.lengths) - 1)]
 
-
-PRECISIONS = {"float32": torch.float32, "bfloat16": torch.bfloat16, "float16": torch.float16}
 
 # What differs from the settings' own defaults
 PRESETS: dict[str, dict[str, Any]] = {
@@ -297,6 +296,7 @@ class Pretraining:
             dropout=self.settings.dropout > 0,
             gather=self.processes.gather,
             world=self.processes.world,
+            precision=PRECISIONS[self.settings.precision],
             scale=self.run.scale,
         )
         before = self.run.spent
@@ -465,5 +465,4 @@ def new_learner(config: BertConfig, settings: PretrainingSettings) -> Learner:
     if settings.compile:
         for layer in model.bert.layers:  # not the whole layer: attention's stacks are others in every batch
             layer.feed_forward = torch.compile(layer.feed_forward, dynamic=True)  # type: ignore[method-assign]
-    precision = PRECISIONS[settings.precision]
-    return Learner(model, settings.objective, settings.context_weight, settings.seed, precision)
+    return Learner(model, settings.objective, settings.context_weight, settings.seed)

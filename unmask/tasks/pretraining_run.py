@@ -26,7 +26,6 @@ from unmask.tasks.corpus import Corpus, OnProgress, find_tokenizer, open_corpus
 from unmask.tasks.objectives import check_objective, words_head
 from unmask.tasks.parts import tokens_that_fit, worth_taking
 from unmask.tasks.pretraining import (
-    PRECISIONS,
     PRESETS,
     Batches,
     Pretraining,
@@ -48,7 +47,7 @@ from unmask.tasks.sizing import choose_size
 from unmask.tasks.starting import CONTINUED_LEARNING_RATE, FRESH, Start, find_start, in_words
 from unmask.training import checkpoint, curve
 from unmask.training.distributed import ALONE, Processes, whole
-from unmask.training.half_precision import refuse_missing
+from unmask.training.half_precision import check_precision
 from unmask.training.loop import Part
 from unmask.training.memory import free_bytes
 from unmask.training.run import CHECKPOINTS
@@ -360,10 +359,7 @@ def settings_of(request: Request) -> PretrainingSettings:
         raise InputError("--vocab with --from", wanted="the vocabulary of the model", do=do)
     if request.general and not request.from_model:
         raise InputError("--general without --from", wanted="a model that may forget", do="leave it out")
-    if settings.precision not in PRECISIONS:
-        raise InputError(f"precision {settings.precision!r}", wanted=" or ".join(PRECISIONS))
-    if request.device == "cpu":
-        refuse_missing(settings.precision)
+    check_precision(settings.precision, request.device)
     if len(settings.lengths) != len(settings.phases):
         raise InputError(
             f"{len(settings.lengths)} lengths and {len(settings.phases)} phases",

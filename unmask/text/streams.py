@@ -35,6 +35,8 @@ def open_bytes(path: Path, *, start: int = 0, stop: int | None = None) -> Iterat
         _close(path, stream, stop)
     except FileNotFoundError:
         raise InputError(f"no file {path}", wanted="an existing text file", do="check the path") from None
+    except IsADirectoryError:
+        raise InputError(f"{path}, a folder", wanted="a file", do="name a file in it") from None
     except (EOFError, zlib.error, gzip.BadGzipFile) as error:
         raise _broken(path, error) from None
     except OSError as error:

@@ -55,15 +55,17 @@ def train(
     dropout: bool = True,
     gather: Callable[[dict[str, float]], dict[str, float]] = dict,
     world: int = 1,
+    precision: torch.dtype = torch.float32,
     scale: LossScale | None = None,
 ) -> Iterator[Step]:
     """Takes the steps and yields what each did.
 
     `learner(batch, chance)` gives each loss summed over its labels, and figures to sum up (such as how many were
     right). `parts_of(step)` gives the micro-batches of a step that fall to this process. `gather` sums figures over
-    all processes. `scale` is for a learner that computes in float16.
+    all processes. Products are computed in `precision`; `scale` is for float16.
     """
     scale = scale or LossScale()
+    device = next(learner.parameters()).device.type
     learner.train()
     for number in steps:
         for group in optimiser.param_groups:
@@ -73,7 +75,8 @@ def train(
         totals = []
         for part in parts:
             with _gradients_meet(learner, part is parts[-1]):
-                losses, figures = learner(part.batch, Chance(seed, number, part.number) if dropout else None)
+                with torch.autocast(device, precision, enabled=precision != torch.float32):
+                    losses, figures = learner(part.batch, Chance(seed, number, part.number) if dropout else None)
                 # this process's share of the whole batch's mean; engines average over processes, `world` undoes that
                 share = sum(loss * (world / counts[name]) for name, loss in losses.items())
                 (share * scale.factor).backward()
