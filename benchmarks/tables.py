@@ -127,27 +127,23 @@ def finetuned(kind: str, what: str) -> Callable[[dict[str, Any]], Figures]:
 
 
 KINDS = {"sentences": "句子", "passages": "段落", "single texts": "单条短文本"}
-MODELS = {  # the names of measurements, in words
-    "minilm, English": ("MiniLM", "MiniLM"),
-    "base, English": ("base size", "base 尺寸"),
-    "mini, Chinese": ("mini size, Chinese", "mini 尺寸，中文"),
-}
-PREDICTED = {
-    "minilm, English": tuple(KINDS),
-    "base, English": ("sentences", "passages"),
-    "mini, Chinese": ("sentences", "passages"),
-}
+PREDICTED = (  # record, measurement, its name in both languages, kinds of text
+    ("2026-11-18_predict", "minilm, English", ("MiniLM", "MiniLM"), tuple(KINDS)),
+    ("2026-11-16_predict", "base, English", ("base size", "base 尺寸"), ("sentences", "passages")),
+    ("2026-11-18_predict", "base, Chinese", ("base size, Chinese", "base 尺寸，中文"), ("sentences", "passages")),
+    ("2026-11-16_predict", "mini, Chinese", ("mini size, Chinese", "mini 尺寸，中文"), ("sentences", "passages")),
+)
 ROWS = [
     *(
         Row(
-            "2026-11-16_predict",
+            record,
             {
-                "README.md": f"vectors of {kind}, {MODELS[model][0]}, {form}",
-                "README.zh.md": f"{KINDS[kind]}的向量，{MODELS[model][1]}，{form}",
+                "README.md": f"vectors of {kind}, {names[0]}, {form}",
+                "README.zh.md": f"{KINDS[kind]}的向量，{names[1]}，{form}",
             },
             predicted(model, kind, form),
         )
-        for model, kinds in PREDICTED.items()
+        for record, model, names, kinds in PREDICTED
         for kind in kinds
         for form in ("int8", "float32")
     ),

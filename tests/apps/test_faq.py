@@ -1,6 +1,7 @@
 """An FAQ answers what it knows, says what it does not, is the same after it was saved, and is measured truly."""
 
 import json
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -15,6 +16,7 @@ from unmask.apps.faq import Faq, FaqAnswer, open_faq
 from unmask.apps.faq_entries import Entry
 from unmask.apps.faq_index import NOTHING, FaqIndex
 from unmask.apps.faq_measures import Judged, ask_itself, auroc, choose_threshold, judge, right_entries
+from unmask.apps.not_knowing import STRANGERS
 from unmask.apps.refusing import Refused
 from unmask.apps.reranking import Reranker, like_label
 from unmask.apps.vectors import TextVectors
@@ -192,11 +194,24 @@ def test_no_other_threshold_is_better(best: list[int], out: list[int]) -> None:
     )
 
 
-def test_without_paraphrases_one_in_four_foreign_questions_is_answered() -> None:
+def test_without_paraphrases_the_threshold_lies_above_most_questions_that_have_no_answer() -> None:
     without = np.linspace(0, 1, 101)
     judged = Judged(np.zeros(0, bool), np.zeros(0), np.zeros(0), without)
-    assert choose_threshold(judged) == pytest.approx(0.75)
+    assert choose_threshold(judged) == pytest.approx(0.75 + 0.1 * 0.25)
+    assert choose_threshold(replace(judged, strange=without)) == pytest.approx(0.9 + 0.1 * 0.1)
+    assert choose_threshold(replace(judged, without=np.zeros(0), strange=without / 2)) == pytest.approx(0.505)
+    assert choose_threshold(replace(judged, without=np.zeros(0))) == 0.5  # nothing to learn it from
     assert judged.scores(0.75).auroc is None
+
+
+@pytest.mark.parametrize("language", ["en", "zh"])
+def test_a_small_faq_answers_few_strangers(language: str) -> None:
+    entries = [Entry("How do I pay the bill?", "By card."), Entry("怎么退货？", "七天之内寄回。")]
+    faq = Faq.of(FaqIndex.of(entries, TextVectors("default")))
+    strangers = STRANGERS[language]
+    assert sum(found.answer is not None for found in faq.many(strangers)) <= len(strangers) / 10
+    assert faq("How can I pay my bill?").answer == "By card."
+    assert faq("怎样退货？").answer == "七天之内寄回。"
 
 
 def test_an_answer_may_stand_in_several_entries() -> None:

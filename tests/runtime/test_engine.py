@@ -93,13 +93,17 @@ def test_a_large_model_is_opened_once(folder: Path, monkeypatch: pytest.MonkeyPa
     assert threads_of(engine) == {2}
 
 
-def test_a_short_text_of_a_small_model_wakes_no_other_thread(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize(("busy", "few"), [(True, 1), (False, 2)])
+def test_a_short_text_of_a_small_model_wakes_no_other_thread(
+    busy: bool, few: int, folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr("unmask.runtime.engine.FEW", SHORT * (folder / "onnx/model.onnx").stat().st_size)
-    engine = open_serving(folder, threads=2).engine
+    monkeypatch.setattr("unmask.runtime.engine.is_busy", lambda: busy)
+    engine = open_serving(folder, threads=3).engine
     alone = engine.outputs([SHORT_ROW])
-    assert threads_of(engine) == {1}
+    assert threads_of(engine) == {few}
     several = engine.outputs([SHORT_ROW] * 5)  # together more than a short text
-    assert threads_of(engine) == {1, 2}
+    assert threads_of(engine) == {few, 3}
     np.testing.assert_allclose(several, alone * 5, atol=1e-5)
 
 

@@ -14,8 +14,6 @@ from unmask.tasks.pretraining import (
     Batches,
     Pretraining,
     PretrainingSettings,
-    begin,
-    check_same_settings,
     examination,
     examine,
     new_learner,
@@ -135,13 +133,6 @@ def test_phases_change_the_length_where_they_should() -> None:
     settings = PretrainingSettings(lengths=(128, 512), phases=(90, 10))
     lengths = [settings.length_at(share / 100) for share in range(100)]
     assert lengths == [128] * 90 + [512] * 10
-
-
-def test_other_settings_are_named_when_a_run_is_resumed(tmp_path: Path) -> None:
-    begin(tmp_path, SETTINGS)
-    check_same_settings(tmp_path, SETTINGS)
-    with pytest.raises(InputError, match=r"learning_rate 0.01 there, 0.5 here"):
-        check_same_settings(tmp_path, PretrainingSettings(**{**SETTINGS.__dict__, "learning_rate": 0.5}))
 
 
 def test_settings_survive_their_file() -> None:

@@ -20,11 +20,10 @@ from unmask.apps.app_folder import read_app, write_app
 from unmask.apps.chat import CROSS, TOWER, Chat, ReplyScores
 from unmask.apps.chat_measures import Pool, Ranked, by_vectors, make_pools, ranked
 from unmask.apps.chat_models import Learning, Train, learn_cross, learn_tower
-from unmask.apps.not_knowing import STRANGERS
+from unmask.apps.not_knowing import strangers_to
 from unmask.apps.predict import Predictor
 from unmask.apps.reply_scores import PoolNumbers, Weights, learn_weights, reading_helps
 from unmask.apps.response_base import ResponseBase
-from unmask.apps.turns import language_of
 from unmask.apps.vectors import Report, TextVectors
 from unmask.data.dialogues import Dialogue, Dialogues, exchanges, read_dialogues
 from unmask.data.splitting import split
@@ -167,8 +166,7 @@ class ChatTraining:
 def choose_threshold(chat: Chat, pools: Sequence[Pool]) -> tuple[float, float, float]:
     """The score that best tells held-out conversations from questions to strangers; the shares on the right side."""
     contexts = [list(pool.context) for pool in pools]
-    languages = {language_of(context[-1]) for context in contexts}
-    strangers = [[question] for language in sorted(languages) for question in STRANGERS[language]]
+    strangers = [[question] for question in strangers_to(context[-1] for context in contexts)]
     known, strange = (np.array([_best(chat, turns) for turns in group]) for group in (contexts, strangers))
     return best_threshold(known, strange)
 

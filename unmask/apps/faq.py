@@ -5,7 +5,7 @@ threshold nothing is answered. All of it lies in one folder, which `save` writes
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, Self
 
@@ -14,7 +14,8 @@ import numpy as np
 from unmask.apps.app_folder import read_whole, write_app
 from unmask.apps.faq_entries import read_entries, write_entries
 from unmask.apps.faq_index import NOTHING, FaqIndex
-from unmask.apps.faq_measures import FaqScores, Flags, Judged, ask_itself, choose_threshold, judge
+from unmask.apps.faq_measures import FEWEST, FaqScores, Flags, Judged, ask_itself, choose_threshold, judge
+from unmask.apps.not_knowing import strangers_to
 from unmask.apps.refusing import Refused, fault_of_words
 from unmask.apps.reranking import Reranker
 from unmask.apps.spaces import TextSpace, load_vectors
@@ -68,10 +69,18 @@ class Faq:
 
     @classmethod
     def of(cls, index: FaqIndex, reranker: Reranker | None = None, *, notes: Mapping[str, Any] | None = None) -> Self:
-        """The FAQ of an index; its threshold is what its own phrasings, asked of it in turn, make the best."""
+        """The FAQ of an index; its threshold is what its own phrasings, asked of it in turn, make the best.
+
+        Few of them say little of what it does not know: questions to strangers are asked of it as well.
+        """
         made = cls(index, 0.0, reranker, notes=notes or {})
         questions, scores, right = ask_itself(index)
-        return made.judged_by(judge(made.over_entries(questions, scores), right))
+        judged = judge(made.over_entries(questions, scores), right)
+        if len(judged.right) >= FEWEST:
+            return made.judged_by(judged)
+        strange = strangers_to(index.phrasings)
+        apart = made.judge(strange, np.zeros((len(strange), len(index.entries)), bool)).without
+        return made.judged_by(replace(judged, strange=apart))
 
     def judged_by(self, judged: Judged) -> Self:
         """The same FAQ with the threshold that is best for judged questions."""

@@ -5,7 +5,7 @@ Questions without an answer are made from those that have one: the answer is lef
 """
 
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field
 from typing import Any
 
 import numpy as np
@@ -18,8 +18,10 @@ from unmask.decode.words import Floats
 
 Flags = NDArray[np.bool_]
 
-ANSWERED_WRONGLY = 0.25  # of questions without an answer, where a threshold rests on them alone
 FEWEST = 20  # questions with an answer that a threshold may rest on
+# Where there are fewer, it rests on questions without an answer: this share of each kind would be answered, and from
+# there a tenth of the way to a perfect fit is left free (records faq, FAQs of 4 to 300 entries).
+OWN_ANSWERED, STRANGE_ANSWERED, ABOVE = 0.25, 0.1, 0.1
 MOST = 500  # questions that an FAQ is asked of itself
 EVEN = 0.5  # the threshold of an FAQ that has nothing to learn one from
 
@@ -32,6 +34,7 @@ class Judged:
     ranks: Floats  # (Q,) wrong entries before the first right one
     best: Floats  # (Q,) the score of the best
     without: Floats  # the best scores where no right entry is there
+    strange: Floats = field(default_factory=lambda: np.zeros(0))  # the best scores of questions to strangers, if asked
 
     def scores(self, threshold: float) -> "FaqScores":
         """The figures of an FAQ that answers from the threshold on."""
@@ -99,22 +102,26 @@ def auroc(answerable: Floats, unanswerable: Floats) -> float | None:
 def choose_threshold(judged: Judged) -> float:
     """Where right answers given and wrong ones withheld are most, both kinds of questions counting alike.
 
-    With few questions that have an answer it rests on those that have none: one in four of them is answered.
+    With few questions that have an answer it lies above most of those that have none.
 
     >>> scores, right = np.array([[0.9, 0.2], [0.8, 0.3]] * 10), np.array([[1, 0], [1, 0]] * 10, dtype=bool)
     >>> round(choose_threshold(judge(scores, right)), 3)
     0.55
     """
     without = judged.without[judged.without > NOTHING]
-    if not len(without):
-        return EVEN
-    if len(judged.right) < FEWEST:
-        return float(np.quantile(without, 1 - ANSWERED_WRONGLY))
+    if len(judged.right) < FEWEST or not len(without):
+        return _above([(without, OWN_ANSWERED), (judged.strange, STRANGE_ANSWERED)])
     cuts = np.unique(np.concatenate([judged.best, without]))
     cuts = np.concatenate([cuts[:1], (cuts[1:] + cuts[:-1]) / 2, cuts[-1:] + 1e-6])
     given = np.array([(judged.right & (judged.best >= cut)).mean() for cut in cuts])
     withheld = np.array([(without < cut).mean() for cut in cuts])
     return float(cuts[int((given + withheld).argmax())])
+
+
+def _above(groups: Sequence[tuple[Floats, float]]) -> float:
+    """A threshold that questions without an answer hardly reach: of each group its share would, but for a distance."""
+    quantiles = [float(np.quantile(scores, 1 - share)) for scores, share in groups if len(scores)]
+    return max(quantiles) + ABOVE * (1 - max(quantiles)) if quantiles else EVEN
 
 
 def ask_itself(index: FaqIndex, *, seed: int = 0) -> tuple[list[str], Floats, Flags]:

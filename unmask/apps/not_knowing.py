@@ -4,7 +4,7 @@ questions to strangers, by which it learns to.
 The questions are on matters that hardly any dialogues speak of; a chat should answer few of them.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
 from unmask.apps.turns import Said, language_of
 
@@ -96,6 +96,15 @@ STRANGERS = {
         "汉萨同盟在博恩霍尔姆由谁指挥舰队？",
     ),
 }
+
+
+def strangers_to(texts: Iterable[str]) -> list[str]:
+    """Questions that hardly any texts speak of, in their languages.
+
+    >>> len(strangers_to(["Where is the key?"])), strangers_to(["钥匙在哪里？"])[0]
+    (24, '钨的熔点是多少？')
+    """
+    return [question for language in sorted({*map(language_of, texts)}) for question in STRANGERS[language]]
 
 
 def not_knowing(said: str, history: Sequence[str] = ()) -> str:

@@ -20,9 +20,9 @@ from unmask.model.config import BertConfig
 from unmask.model.heads import BertWithHead
 from unmask.model.outputs import outputs_of
 from unmask.tasks.finetuning import FineTuning, FineTuningSettings, MakeLearner, Standing, TaskLearner
-from unmask.tasks.finetuning_run import SETTINGS, check_same_settings
 from unmask.tasks.task import Task
 from unmask.text.tokenizer import Tokenizer
+from unmask.training.same_settings import SETTINGS, check_same_settings
 
 OnStep = Callable[[Standing, int], None]  # where it stands, and of how many steps
 AGAIN = FineTuningSettings(epochs=1.0)  # after parts were taken out: what stays only has to get used to it

@@ -1,9 +1,9 @@
 """An exported model in onnxruntime: rows in, what the head says of each out, in the rows' order, without torch.
 
 The same outputs as `unmask.model.outputs.outputs_of` gives of the model that was exported, so that tasks decode both by
-the same code. A short text is computed by one thread where the model is small: to wake others takes longer than they
-save. Longer ones and a few together are computed by all threads. Of many texts every thread has batches of its own:
-then none waits for another, which on a busy machine halves the time.
+the same code. One text or a few together are computed by all threads; a short one where the model is small by two, and
+by one on a busy machine, where threads sleep while they have no work: to wake others takes longer than they save. Of
+many texts every thread has batches of its own: then none waits for another, which on a busy machine halves the time.
 """
 
 import os
@@ -30,8 +30,9 @@ Values = dict[str, Floats]  # of one batch: outputs of the graph by name
 INPUTS = ("input_ids", "attention_mask", "token_type_ids")
 MANY = 4096  # tokens from which on threads have batches of their own: opening the model once more is soon made up for
 TWICE = 200_000_000  # bytes of a model that may lie in memory a second time, for one thread and for all of them
-FEW = 850_000_000  # bytes of a model times tokens up to which one thread is as fast as several: about 2 ms
+FEW = 850_000_000  # bytes of a model times tokens up to which a text is short: one thread takes about 2 ms
 SHORT = 32  # tokens; a model of which one thread cannot compute so many by that is always computed by all threads
+AWAKE = 2  # threads for a short text where they need not be woken: in int8 three quarters of one thread's time
 LOOKING = "1000"  # microseconds for which a thread without work looks for more: longer than from one text to the next
 LOOKS = 3  # at what others do, a millisecond apart
 LOAD = Path("/proc/loadavg")  # where Linux says how many threads run
@@ -47,8 +48,9 @@ class Engine:
     def __init__(self, model: Path | bytes, head: str | None, *, threads: int | None = None) -> None:
         self.model, self.head, self.threads = model, head, threads or usable_cores()
         self._file = _file_of(model)
+        self._busy = is_busy()
         few = FEW // max(self._file.bytes, 1)
-        self._few = few if few >= SHORT else 0  # tokens that one thread computes alone
+        self._few = few if few >= SHORT else 0  # tokens of a short text
         self._sessions: dict[tuple[int, str], Any] = {}  # by threads and by the output that is left out
         self._session(self._threads_for(SHORT), ())  # others are opened when they are needed
 
@@ -84,7 +86,9 @@ class Engine:
 
     def _threads_for(self, tokens: int) -> int:
         """How many threads compute a batch together."""
-        return 1 if tokens <= self._few else self.threads
+        if tokens > self._few:
+            return self.threads
+        return 1 if self._busy else min(AWAKE, self.threads)
 
     def _session(self, threads: int, fetch: Sequence[str]) -> Any:
         """The model for so many threads; where its file is no longer there or another, as it was opened before."""
@@ -93,7 +97,9 @@ class Engine:
         if (threads, without) not in self._sessions:
             if self._sessions and _file_of(self.model) != self._file:
                 return self._opened_before(without)
-            self._sessions[threads, without] = open_session(self.model, threads=threads, without=without)
+            self._sessions[threads, without] = open_session(
+                self.model, threads=threads, without=without, busy=self._busy
+            )
         return self._sessions[threads, without]
 
     def _opened_before(self, without: str) -> Any:
@@ -105,7 +111,9 @@ class Engine:
         )
 
 
-def open_session(model: Path | bytes, *, threads: int | None = None, without: str = "") -> Any:
+def open_session(
+    model: Path | bytes, *, threads: int | None = None, without: str = "", busy: bool | None = None
+) -> Any:
     """onnxruntime's session for a file or its bytes, with as many threads as this process may use.
 
     An output may be left out: it would be computed every time, whether it is asked for or not.
@@ -119,7 +127,8 @@ def open_session(model: Path | bytes, *, threads: int | None = None, without: st
     options.inter_op_num_threads = 1
     options.log_severity_level = 3  # errors alone, which come as exceptions
     options.enable_mem_pattern = False
-    options.add_session_config_entry("session.intra_op.allow_spinning", "0" if is_busy() else "1")
+    busy = is_busy() if busy is None else busy
+    options.add_session_config_entry("session.intra_op.allow_spinning", "0" if busy else "1")
     options.add_session_config_entry("session.intra_op.spin_duration_us", LOOKING)
     try:
         content = without_output(model, without) if without else model

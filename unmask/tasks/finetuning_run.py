@@ -47,9 +47,9 @@ from unmask.tasks.sources import (
 )
 from unmask.tasks.task import Task
 from unmask.training.half_precision import check_precision
+from unmask.training.same_settings import SETTINGS, check_same_settings
 
 DEV_SHARE = 0.1  # of the training examples, where no dev file is given
-SETTINGS = "settings.json"
 OUTCOME = "outcome.json"
 OnStep = Callable[[Standing], None]
 
@@ -369,20 +369,3 @@ def weighted(task: Task, examples: Sequence[Any]) -> Task:
     if not isinstance(task, Classification) or task.multi_label:
         raise InputError(f"class weights for {task.kind}", wanted="one class for each text", do="leave them out")
     return task.weighted(examples)
-
-
-def check_same_settings(folder: Path, settings: FineTuningSettings) -> None:
-    """Refuses a folder in which another fine-tuning was begun, and names what differs."""
-    path = folder / SETTINGS
-    if not path.exists():
-        return
-    before = json.loads(path.read_text(encoding="utf-8"))
-    here = asdict(settings)
-    differing = [name for name in here if before.get(name) != here[name]]
-    changed = [f"{name} {before.get(name)!r} there, {here[name]!r} here" for name in differing]
-    if changed:
-        raise InputError(
-            f"{folder}, a fine-tuning with other settings: {', '.join(changed)}",
-            wanted="the same settings to resume it",
-            do="give them again, or choose another folder with -o",
-        )

@@ -6,7 +6,7 @@ In: tokenised text, a learner, settings. Out: the steps as they are taken, with 
 import json
 import time
 from collections.abc import Callable, Iterator
-from dataclasses import asdict, dataclass, fields, replace
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -31,6 +31,7 @@ from unmask.training.loop import Part, Step, train
 from unmask.training.optim import make_optimiser
 from unmask.training.pace import Pace, passes_check, recent_step
 from unmask.training.run import Figures, Run
+from unmask.training.same_settings import SETTINGS
 from unmask.training.scaling import LossScale
 from unmask.training.schedule import Schedule
 
@@ -396,25 +397,6 @@ def steps_in(seconds: float, step_seconds: float) -> int:
     return steps
 
 
-def check_same_settings(folder: Path, settings: PretrainingSettings) -> None:
-    """Refuses to go on with a run that was begun with other settings, and names them."""
-    path = folder / "settings.json"
-    if not path.exists():
-        return
-    before = PretrainingSettings.from_json(path.read_text(encoding="utf-8"))
-    changed = [
-        f"{field.name} {getattr(before, field.name)!r} there, {getattr(settings, field.name)!r} here"
-        for field in fields(settings)
-        if getattr(before, field.name) != getattr(settings, field.name)
-    ]
-    if changed:
-        raise InputError(
-            f"{folder}, a run with other settings: {', '.join(changed)}",
-            wanted="the same settings to resume it",
-            do="give them again, or choose another folder with -o",
-        )
-
-
 def unigram_loss(text: Text, vocabulary_size: int) -> float:
     """The loss of a model that knows only how frequent each piece is: the entropy of the text's pieces, in nats."""
     return entropy(piece_counts(text, vocabulary_size))
@@ -453,7 +435,7 @@ def configure(size: str, tokenizer: Tokenizer, settings: PretrainingSettings) ->
 
 def begin(folder: Path, settings: PretrainingSettings) -> None:
     """Writes down what the run is, before its first step."""
-    write_text(folder / "settings.json", settings.to_json())
+    write_text(folder / SETTINGS, settings.to_json())
 
 
 def new_learner(config: BertConfig, settings: PretrainingSettings) -> Learner:

@@ -32,7 +32,6 @@ from unmask.tasks.pretraining import (
     PretrainingSettings,
     Standing,
     begin,
-    check_same_settings,
     configure,
     examination,
     examine,
@@ -51,6 +50,7 @@ from unmask.training.half_precision import check_precision
 from unmask.training.loop import Part
 from unmask.training.memory import free_bytes
 from unmask.training.run import CHECKPOINTS
+from unmask.training.same_settings import SETTINGS, check_same_settings
 
 Note = Callable[[str], None]
 AUTO = "auto"  # the size that the budget and this machine allow
@@ -232,7 +232,7 @@ class PretrainingRun:
 
     def _size_for_the_budget(self, settings: PretrainingSettings, note: Note) -> str:
         """The size that this machine's speed allows; a run begun earlier keeps its own."""
-        saved = self.request.folder / "settings.json"
+        saved = self.request.folder / SETTINGS
         if saved.exists():
             return PretrainingSettings.from_json(saved.read_text(encoding="utf-8")).size
 
@@ -250,7 +250,7 @@ class PretrainingRun:
 
     def _parted(self, settings: PretrainingSettings) -> PretrainingSettings:
         """As much at once as free memory allows, unless given; a run begun earlier keeps its number, to be exact."""
-        saved = self.request.folder / "settings.json"
+        saved = self.request.folder / SETTINGS
         if "part_tokens" in self.request.changes:
             return settings
         if saved.exists():
@@ -262,7 +262,7 @@ class PretrainingRun:
 
     def _paced(self, settings: PretrainingSettings) -> PretrainingSettings:
         """With a budget, as many steps as fit into what is left of it; a run begun earlier keeps its number."""
-        saved = self.request.folder / "settings.json"
+        saved = self.request.folder / SETTINGS
         if self.request.budget is None:
             return settings
         if saved.exists():
