@@ -1,4 +1,4 @@
-"""What size brings (the paper's table 6): several sizes, the same text and time, how well each fills gaps and learns."""
+"""What size brings (the paper's table 6): several sizes, the same text and time; how each fills gaps and learns."""
 
 import math
 from collections.abc import Callable
