@@ -32,6 +32,12 @@ class CellParts:
         return [Part(0, cells, len(cells.rows), {LOSS: float(len(cells.rows))})]
 
 
+def _fresh(cells: Cells, size: int, width: int, seed: int) -> Glove:
+    glove = Glove(size, width, seed)
+    glove.begin_at_frequencies(cells)
+    return glove
+
+
 def train_glove(bench: Workbench, folder: Path) -> Ended:
     """Counts, trains or goes on training, and saves the vectors as a model folder; the tokens are those counted."""
     started = time.monotonic()
@@ -43,7 +49,7 @@ def train_glove(bench: Workbench, folder: Path) -> Ended:
     settings = PretrainingSettings(**{**CHANGES, **PLAIN, **given, "batch_tokens": CELLS, "size": bench.asked.size})
     training = Training(
         folder,
-        lambda: Glove(corpus.tokenizer.size, width, settings.seed),
+        lambda: _fresh(cells, corpus.tokenizer.size, width, settings.seed),
         CellParts(CellBatches(cells, CELLS, settings.seed)),
         [],
         settings,

@@ -94,6 +94,14 @@ class Glove(nn.Module):
         for table in (self.biases, self.context_biases):
             nn.init.zeros_(table.weight)
 
+    @torch.no_grad()
+    def begin_at_frequencies(self, cells: Cells) -> None:
+        """Sets the biases to what the paper derives for them: no vector has to say how frequent its piece is."""
+        sums = np.bincount(cells.rows, cells.counts, minlength=len(self.biases.weight))  # (V,)
+        bias = np.log(np.maximum(sums, cells.counts.min())) - 0.5 * np.log(sums.sum())
+        for table in (self.biases, self.context_biases):
+            table.weight.copy_(torch.from_numpy(bias).float()[:, None])
+
     def forward(self, cells: Cells, chance: Chance | None = None) -> tuple[dict[str, Tensor], dict[str, Tensor]]:
         """The weighted squared errors, summed, as the loop wants them."""
         del chance
