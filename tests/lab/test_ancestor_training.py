@@ -58,7 +58,7 @@ def test_elmo_begins_at_the_logarithm_of_the_vocabulary(tmp_path: Path) -> None:
     learner = BothSides(Elmo(elmo_config(vocabulary_size=corpus.tokenizer.size, width=32)))
     part = Batches(corpus.store, corpus.training, corpus.tokenizer, settings).parts(0, 32)[0]
     losses, _ = learner(part.batch, None)
-    assert float(losses["clm"]) / part.counts["clm"] == pytest.approx(np.log(corpus.tokenizer.size), abs=0.1)
+    assert losses["clm"].item() / part.counts["clm"] == pytest.approx(np.log(corpus.tokenizer.size), abs=0.1)
 
 
 def test_an_interrupted_elmo_resumes_exactly(tmp_path: Path) -> None:

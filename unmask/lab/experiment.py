@@ -52,7 +52,7 @@ class Asked:
         for name in ("vocabulary", "similarity"):
             path = getattr(self, name)
             fields[name] = None if path is None else fingerprint(path)
-        return {name: list(value) if isinstance(value, tuple) else value for name, value in fields.items()}
+        return _as_stored(fields)
 
 
 @dataclass(frozen=True)
@@ -73,7 +73,12 @@ class Row:
         0.5
         """
         cost = {"seconds": round(self.seconds, 3), "steps": self.steps, "tokens": self.tokens}
-        return {"name": self.name, "settings": dict(self.settings), **self.figures, **cost}
+        return {"name": self.name, "settings": _as_stored(self.settings), **self.figures, **cost}
+
+
+def _as_stored(settings: Mapping[str, Any]) -> dict[str, Any]:
+    """Settings as they come back from JSON, which has lists for tuples."""
+    return {name: list(value) if isinstance(value, tuple) else value for name, value in settings.items()}
 
 
 def fingerprint(path: Path) -> str:
