@@ -88,7 +88,7 @@ def fingerprint(path: Path) -> str:
     >>> place = Path(tempfile.mkdtemp()) / "notes.txt"
     >>> _ = place.write_text("A lamp.")
     >>> fingerprint(place)
-    'b8ab30ab06c4'
+    'c68a25922c02'
     """
     _, equals, place = str(path).partition("=")
     path = Path(place) if equals and not path.exists() else path  # PRESET=PATH

@@ -112,10 +112,10 @@ class Bert(nn.Module):
         )
         if self.pooler is None:
             return encoded
-        read = starts
+        pooled = starts
         if self.config.causal:  # [CLS] has seen nothing but itself: the last token has seen all, as GPT reads it
-            read = starts + torch.from_numpy(batch.lengths).to(device, non_blocking=True) - 1
-        return replace(encoded, pooled=torch.tanh(self.pooler(encoded.at(read))))  # (B, D)
+            pooled = starts + torch.from_numpy(batch.lengths).to(device, non_blocking=True) - 1
+        return replace(encoded, pooled=torch.tanh(self.pooler(encoded.at(pooled))))  # (B, D)
 
     def _check(self, batch: Ragged) -> None:
         longest = int(batch.lengths.max(initial=0))

@@ -42,11 +42,13 @@ class Elmo(nn.Module):
         super().__init__()
         self.config, half = config, config.width // 2
         self.words = nn.Embedding(config.vocabulary_size, half)
+        self.norm = nn.LayerNorm(half)  # before decoding, as in BERT's head: states of LSTMs are small
         self.bias = nn.Parameter(torch.zeros(config.vocabulary_size))
         self.ahead = nn.ModuleList(nn.LSTM(half, half) for _ in range(config.layers))
         self.back = nn.ModuleList(nn.LSTM(half, half) for _ in range(config.layers))
         generator = torch.Generator().manual_seed(seed)
-        for parameter in [self.words.weight, *self.ahead.parameters(), *self.back.parameters()]:
+        nn.init.normal_(self.words.weight, std=config.initial_deviation, generator=generator)
+        for parameter in [*self.ahead.parameters(), *self.back.parameters()]:
             nn.init.uniform_(parameter, -1 / math.sqrt(half), 1 / math.sqrt(half), generator=generator)
 
     def forward(

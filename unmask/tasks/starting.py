@@ -53,8 +53,13 @@ class Start:
         if longest > own.positions:
             wanted = f"at most the {own.positions} positions of {self.source}"
             raise InputError(f"sequences of {longest} pieces", wanted=wanted, do="give a shorter --length")
-        dropout = {"dropout": fresh.dropout, "attention_dropout": fresh.attention_dropout}
-        return replace(own, pooler=fresh.pooler, causal=fresh.causal, **dropout)
+        return replace(
+            own,
+            dropout=fresh.dropout,
+            attention_dropout=fresh.attention_dropout,
+            pooler=fresh.pooler,
+            causal=fresh.causal,
+        )
 
     def set_weights(self, learner: Learner, tokenizer: Tokenizer, seed: int) -> dict[str, Any]:
         """Sets a learner's weights and says how, for the user and the model's card; says nothing if they stay fresh."""
