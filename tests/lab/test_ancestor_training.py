@@ -8,7 +8,7 @@ import torch
 
 from unmask.lab.elmo_training import BothSides, elmo_settings, train_elmo
 from unmask.lab.glove_training import train_glove
-from unmask.lab.word2vec import Sentences, learn, vectors_of
+from unmask.lab.word2vec import Sentences, learn, train_word2vec, vectors_of
 from unmask.lab.workbench import Workbench
 from unmask.model.elmo import Elmo, elmo_config, open_elmo
 from unmask.model.folder import open_model
@@ -82,11 +82,17 @@ def test_glove_on_text_puts_words_together_that_stand_together(tmp_path: Path) -
 
 
 def test_word2vec_reads_sentences_of_the_documents_it_is_given(tmp_path: Path) -> None:
-    bench = bench_with(tmp_path, 4)
-    corpus = bench.corpus
+    corpus, read = bench_with(tmp_path, 4).corpus, list[int]()
     sentences = Sentences(corpus.store, np.array([0, 3]))
-    assert sum(map(len, sentences)) == sentences.tokens
     assert corpus.tokenizer.decode(map(int, next(iter(sentences)))).startswith("the cat lives")
-    vectors = vectors_of(learn(sentences, 8, 2, 0), corpus.tokenizer.size, 8)
+    vectors = vectors_of(learn(sentences, 8, 0, lambda: len(read) / 2, read), corpus.tokenizer.size, 8)
     seen = {int(word) for sentence in sentences for word in sentence}
     assert set(np.flatnonzero(np.abs(vectors).sum(1))) == seen
+    assert len(read) == 2
+
+
+def test_word2vec_keeps_to_its_time(tmp_path: Path) -> None:
+    bench = Workbench(small("ancestors", tmp_path, steps=None, budget=5.0), 1.0)
+    trained = train_word2vec(bench, tmp_path / "word2vec")
+    assert 1.0 <= trained.seconds < 4.0
+    assert trained.tokens > 20_000

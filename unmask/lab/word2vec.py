@@ -1,6 +1,7 @@
 """word2vec (Mikolov et al., 2013) by gensim on the text of an experiment: skip-grams of pieces, for a time or a length.
 
-gensim wants to know beforehand how often it will read the text, so its speed is measured on a part of it first.
+gensim lowers its learning rate by how much of the text it has read. Here it is given a part of the text at a time, with
+the rate that belongs to the time, or length, that has passed.
 """
 
 import time
@@ -19,8 +20,9 @@ from unmask.lab.workbench import Workbench
 from unmask.model.config import BertConfig
 from unmask.model.static_encoder import save_static
 
-TRIED = 20_000  # tokens that the speed is measured on
+PART = 20_000  # tokens at a time
 STEP_TOKENS = 2048  # of a pretraining's step, where steps are asked for in place of a time
+FIRST_RATE, LAST_RATE = 0.025, 0.0001  # gensim's own
 SKIP_GRAMS = {"sg": 1, "window": 5, "negative": 5, "min_count": 1, "workers": 1}
 
 
@@ -38,16 +40,16 @@ class Sentences:
             for start, stop in pairwise(borders):
                 yield list(map(str, self.text.tokens(int(start), int(stop)).tolist()))
 
-    @property
-    def tokens(self) -> int:
-        """How many words there are."""
-        borders = self.text.sentence_tokens[self.text.document_sentences]
-        return int((borders[self.documents + 1] - borders[self.documents]).sum())
-
-    def about(self, tokens: float) -> "Sentences":
-        """Evenly spaced documents with about so many words; all of them where there are no more."""
-        every = max(1, -(-self.tokens // max(1, int(tokens))))
-        return Sentences(self.text, self.documents[::every])
+    def parts(self, tokens: int) -> Iterator["list[list[str]]"]:
+        """Sentences by about so many words, again and again."""
+        part, held = list[list[str]](), 0
+        while True:
+            for sentence in self:
+                part.append(sentence)
+                held += len(sentence)
+                if held >= tokens:
+                    yield part
+                    part, held = [], 0
 
 
 @dataclass(frozen=True)
@@ -56,7 +58,7 @@ class Trained:
 
     loss: None
     seconds: float
-    steps: int  # times that the text was read
+    steps: int  # parts of the text that were read
     tokens: int
 
 
@@ -64,46 +66,38 @@ def train_word2vec(bench: Workbench, folder: Path) -> Trained:
     """Trains and saves the vectors as a model folder; an interrupted training begins anew."""
     started = time.monotonic()
     corpus, width = bench.corpus, BertConfig.named(bench.asked.size).width
-    sentences = Sentences(corpus.store, corpus.training)
-    if bench.share is None:
-        wanted = float((bench.asked.steps or 0) * (bench.asked.batch_tokens or STEP_TOKENS))
-    else:
-        wanted = bench.share * tokens_a_second(sentences.about(TRIED), width)
-    read, epochs = sentences.about(wanted), max(1, round(wanted / sentences.tokens))
+    wanted = (bench.asked.steps or 0) * (bench.asked.batch_tokens or STEP_TOKENS)
+    read: list[int] = []  # words of each part
+
     with bench.show("training word2vec") as told:
-        model = learn(read, width, epochs, bench.asked.seed, lambda done: _tell(told, done, epochs, bench.stop))
+
+        def share() -> float:
+            if bench.stop():
+                raise KeyboardInterrupt
+            done = sum(read) / wanted if bench.share is None else (time.monotonic() - started) / bench.share
+            told(round(100 * done), 100, {"words": f"{sum(read):,}"})
+            return done
+
+        sentences = Sentences(corpus.store, corpus.training)
+        model = learn(sentences, width, bench.asked.seed, share, read, part=min(PART, wanted or PART))
     save_static(folder, vectors_of(model, corpus.tokenizer.size, width), corpus.tokenizer, "word2vec")
-    return Trained(None, time.monotonic() - started, epochs, epochs * read.tokens)
-
-
-def _tell(told: Any, done: int, epochs: int, stop: Callable[[], bool]) -> None:
-    told(done, epochs, {})
-    if stop():
-        raise KeyboardInterrupt
+    return Trained(None, time.monotonic() - started, len(read), sum(read))
 
 
 def learn(
-    sentences: Sentences, width: int, epochs: int, seed: int, after: Callable[[int], None] = lambda _: None
+    sentences: Sentences, width: int, seed: int, share: Callable[[], float], read: list[int], *, part: int = PART
 ) -> Any:
-    """gensim's model; `after` is told of every epoch."""
+    """gensim's model after as many parts as it takes until `share` is one; `read` gets the words of each."""
     from gensim.models import Word2Vec
-    from gensim.models.callbacks import CallbackAny2Vec
 
-    class Told(CallbackAny2Vec):  # type: ignore[misc]
-        done = 0
-
-        def on_epoch_end(self, _: Any) -> None:
-            self.done += 1
-            after(self.done)
-
-    return Word2Vec(sentences, vector_size=width, epochs=epochs, seed=seed, callbacks=[Told()], **SKIP_GRAMS)
-
-
-def tokens_a_second(sentences: Sentences, width: int) -> float:
-    """How fast gensim reads here."""
-    started = time.monotonic()
-    learn(sentences, width, 1, 0)
-    return sentences.tokens / max(time.monotonic() - started, 1e-3)
+    model = Word2Vec(vector_size=width, seed=seed, **SKIP_GRAMS)
+    model.build_vocab(sentences)
+    parts = sentences.parts(part)
+    while (done := share()) < 1:
+        taken, rate = next(parts), max(LAST_RATE, FIRST_RATE * (1 - done))
+        model.train(taken, total_examples=len(taken), epochs=1, start_alpha=rate, end_alpha=rate)
+        read.append(sum(map(len, taken)))
+    return model
 
 
 def vectors_of(model: Any, size: int, width: int) -> NDArray[np.float32]:
