@@ -40,8 +40,8 @@ def _fresh(cells: Cells, size: int, width: int, seed: int) -> Glove:
 
 def train_glove(bench: Workbench, folder: Path) -> Ended:
     """Counts, trains or goes on training, and saves the vectors as a model folder; the tokens are those counted."""
-    started = time.monotonic()
     corpus, width = bench.corpus, BertConfig.named(bench.asked.size).width
+    started = time.monotonic()
     ids = some_tokens(corpus.store, corpus.training, tokens_to_count(None))
     cells = Cells.of(count_neighbours(ids, corpus.tokenizer.size))
     counting = time.monotonic() - started

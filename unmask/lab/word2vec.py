@@ -64,8 +64,8 @@ class Trained:
 
 def train_word2vec(bench: Workbench, folder: Path) -> Trained:
     """Trains and saves the vectors as a model folder; an interrupted training begins anew."""
-    started = time.monotonic()
     corpus, width = bench.corpus, BertConfig.named(bench.asked.size).width
+    started = time.monotonic()  # the text is tokenised for all rows
     wanted = (bench.asked.steps or 0) * (bench.asked.batch_tokens or STEP_TOKENS)
     read: list[int] = []  # words of each part
 
