@@ -206,7 +206,7 @@ def held_out_share(documents: int) -> float:
     """The share of documents that is held out: the usual one, or more where that would be too few to measure on.
 
     >>> [held_out_share(documents) for documents in (10_000, 50, 3)]
-    [0.02, 0.1, 0.0]
+    [0.02, 0.3, 0.0]
     """
     enough = (share for share in HELD_OUT if len(hold_out(documents, share)[1]))
     return next(enough, 0.0)
