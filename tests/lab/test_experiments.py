@@ -89,6 +89,18 @@ def test_features_of_a_model_stand_beside_its_fine_tuning(tmp_path: Path) -> Non
     ]  # fmt: skip
 
 
+def test_features_serve_tagging_too(tmp_path: Path) -> None:
+    words, tags = ["ann", "and", "bob", "sang"], ["B-PER", "O", "B-PER", "O"]
+    path = tmp_path / "tagged.jsonl"
+    path.write_text((json.dumps({"tokens": words, "tags": tags}) + "\n") * 6)
+    config = BertConfig(vocabulary_size=9, width=32, layers=2, heads=2, feed_forward=64, positions=32)
+    save_model(tmp_path / "encoder", config, Bert(config), Tokenizer([*SPECIAL_PIECES, *words]), About())
+    asked = small("features", tmp_path, labelled=False, train=(path,), dev=(path,), task="tag")
+    found = run(replace(asked, model=str(tmp_path / "encoder")))
+    assert len(found.rows) == 7
+    assert all(0 <= row["score"] <= 1 for row in found.rows)
+
+
 def test_masking_tries_the_papers_mixes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(masking, "PAPER_MIXES", ((80, 10, 10), (0, 20, 80)))
     found = run(small("masking", tmp_path))
