@@ -50,6 +50,12 @@ def test_layers_behind_the_last_that_is_read_are_left_out() -> None:
     assert "bert.layers.1.up.weight" not in names
 
 
+def test_a_left_to_right_model_is_refused(tmp_path: Path) -> None:
+    opened = small_model("classes")
+    with pytest.raises(InputError, match="reads left to right"):
+        export(replace(opened, config=replace(opened.config, causal=True)), tmp_path / "serving")
+
+
 @pytest.mark.parametrize("activation", ["gelu_new", "relu"])
 @pytest.mark.parametrize("portable", [False, True], ids=["fused", "portable"])
 def test_other_activations_agree_too(activation: str, portable: bool, tmp_path: Path) -> None:

@@ -1,3 +1,5 @@
+from dataclasses import replace
+
 import numpy as np
 import pytest
 import torch
@@ -58,6 +60,14 @@ def test_a_causal_encoder_sees_nothing_of_what_follows() -> None:
     one, other = (bert(pack([[3, 4, 5, last]]), causal=True).hidden for last in (6, 7))
     torch.testing.assert_close(one[:3], other[:3])
     assert not torch.allclose(one[3], other[3])
+
+
+def test_a_model_that_says_it_is_causal_is_so_without_being_asked_and_pools_the_last_token() -> None:
+    bert, batch = Bert(replace(SMALL, causal=True)), pack([[3, 4, 5, 6], [7, 8]])
+    encoded = bert(batch, rows=batch.starts)
+    torch.testing.assert_close(encoded.hidden, Bert(SMALL)(batch, causal=True).hidden)
+    assert bert.pooler is not None
+    torch.testing.assert_close(encoded.pooled, torch.tanh(bert.pooler(encoded.hidden[[1, 5]])))
 
 
 def test_dropout_with_causal_attention_sees_nothing_of_what_follows() -> None:

@@ -324,6 +324,17 @@ def test_an_unknown_head_is_refused(tmp_path: Path) -> None:
         open_model(tmp_path / "model", head="tail")
 
 
+def test_a_left_to_right_model_says_so_and_transformers_reads_it_alike(tmp_path: Path) -> None:
+    config = replace(CONFIG, causal=True, pooler=False)
+    save_model(tmp_path, config, Bert(config, seed=3), Tokenizer(PIECES), About())
+    opened, ids = open_model(tmp_path), [2, 7, 8, 9, 3]
+    assert opened.config == config
+    theirs = transformers.AutoModel.from_pretrained(tmp_path, add_pooling_layer=False).eval()
+    with torch.inference_mode():
+        ours, hidden = opened.bert(pack([ids])).hidden, theirs(torch.tensor([ids])).last_hidden_state[0]
+    torch.testing.assert_close(ours, hidden, atol=1e-5, rtol=0)
+
+
 def change_config(folder: Path, **changes: Any) -> None:
     path = folder / "config.json"
     path.write_text(json.dumps(json.loads(path.read_text()) | changes))
@@ -334,7 +345,6 @@ def change_config(folder: Path, **changes: Any) -> None:
     [
         ({"model_type": "roberta"}, "model_type 'roberta'"),
         ({"position_embedding_type": "relative_key"}, "position_embedding_type 'relative_key'"),
-        ({"is_decoder": True}, "is_decoder True"),
         ({"vocab_size": 310}, r"of shape \[300, 32\] .* wanted shape \[310, 32\]"),
         ({"num_hidden_layers": 3}, r"without the tensor 'bert.encoder.layer.2"),
         ({"hidden_act": "swish"}, "activation 'swish'"),

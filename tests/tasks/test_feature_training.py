@@ -100,6 +100,17 @@ def test_a_run_from_files_gives_a_folder_that_answers_the_same(encoder: Path, tm
     assert task.scores(run.dev, answers)["accuracy"] == outcome.score
 
 
+def test_a_thawed_encoder_learns_together_with_its_reader(encoder: Path, tmp_path: Path) -> None:
+    table = tmp_path / "texts.csv"
+    table.write_text("text,label\n" + "".join(f"{text},{'ran' in text}\n" for text in SENTENCES))
+    changes = {"features": "last", "thawed": True, "epochs": 1}
+    run = FineTuningRun(Request("classify", str(encoder), table, tmp_path / "out", dev=table, changes=changes))
+    run.train()
+    before, after = open_model(encoder).bert.state_dict(), open_model(tmp_path / "out").bert.state_dict()
+    assert not torch.equal(before["layers.0.up.weight"], after["layers.0.up.weight"])
+    assert run.settings.learning_rate > 5e-5, "the rate of fine-tuning, by width"
+
+
 def test_adversaries_of_features_are_refused(encoder: Path, tmp_path: Path) -> None:
     table = tmp_path / "texts.csv"
     table.write_text("text,label\nann sang,yes\nbob ran,no\n")

@@ -17,6 +17,7 @@ from unmask.compress.onnx_features import draw_reader
 from unmask.compress.onnx_graph import GraphWriter
 from unmask.compress.onnx_parts import Fused, Numbers, Parts, Portable, in_sequences
 from unmask.compress.precision import FLOAT, Precision
+from unmask.errors import InputError
 from unmask.model.feature_heads import FeatureHead
 from unmask.model.folder import ModelFolder
 from unmask.model.heads import BertWithHead
@@ -39,6 +40,8 @@ def bert_graph(opened: ModelFolder, *, portable: bool = False, precision: Precis
     >>> [output.name for output in bert_graph(opened).graph.output]
     ['last_hidden_state', 'hidden_states.0', 'hidden_states.1', 'hidden_states.2', 'pooler_output']
     """
+    if opened.config.causal:
+        raise InputError("a model that reads left to right", wanted="one that reads both ways", do="use it with torch")
     graph = GraphWriter()
     drawing = _Drawing(graph, Parts(graph, numbers_of(opened), (Portable if portable else Fused)(), precision), opened)
     HEADS[opened.about.head](drawing)

@@ -21,7 +21,7 @@ class Encoded:
     """What the encoder says of a batch, in the batch's own order (shortest sequence first)."""
 
     rows: Tensor  # (R, D) the last layer: of all tokens, or of those at `places`
-    pooled: Tensor | None  # (B, D) the pooler over each [CLS]
+    pooled: Tensor | None  # (B, D) the pooler over each [CLS]; left to right, over each last token
     starts: Tensor  # (B,) where each [CLS] is
     stacks: Stacks  # runs of equal length
     words: Tensor  # (V, D) the word embeddings, which the masked-word head shares
@@ -74,10 +74,13 @@ class Bert(nn.Module):
     ) -> Encoded:
         """Encodes a batch; with `chance` it drops out as in training, and `causal` hides what comes after.
 
+        A model whose config says so is always causal. Then all tokens are computed, whichever will be read.
+
         The last layer is computed at `rows`, the tokens that will be read, and each [CLS]; without, at all tokens.
         """
         assert rows is None or not (keep_layers or keep_attention), "what is kept is kept of all tokens"
         self._check(batch)
+        causal = causal or self.config.causal
         device = self.embeddings.words.weight.device
         ids, segments, positions, starts = (
             torch.from_numpy(part).to(device, non_blocking=True)
@@ -85,7 +88,7 @@ class Bert(nn.Module):
         )
         x = self.embeddings(ids, segments, positions, chance)  # (T, D)
         groups = group(batch.stacks, self.config.heads, device, dropping=chance is not None)
-        chosen = choose(batch, rows, groups, device) if rows is not None and self.layers else None
+        chosen = choose(batch, rows, groups, device) if rows is not None and self.layers and not causal else None
         layers, attention = [x], []
         for layer in self.layers:
             read = chosen if layer is self.layers[-1] else None
@@ -109,7 +112,10 @@ class Bert(nn.Module):
         )
         if self.pooler is None:
             return encoded
-        return replace(encoded, pooled=torch.tanh(self.pooler(encoded.at(starts))))  # (B, D)
+        pooled = starts
+        if self.config.causal:  # [CLS] has seen nothing but itself: the last token has seen all, as GPT reads it
+            pooled = starts + torch.from_numpy(batch.lengths).to(device, non_blocking=True) - 1
+        return replace(encoded, pooled=torch.tanh(self.pooler(encoded.at(pooled))))  # (B, D)
 
     def _check(self, batch: Ragged) -> None:
         longest = int(batch.lengths.max(initial=0))

@@ -27,6 +27,7 @@ class BertConfig:
     norm_epsilon: float = 1e-12  # inside layer norm's square root
     initial_deviation: float = 0.02  # standard deviation of fresh weights
     pooler: bool = True  # the tanh layer over [CLS]
+    causal: bool = False  # left to right: no token sees what follows, and the pooler reads a sequence's last token
     pruned_heads: tuple[tuple[int, ...], ...] = ()  # of each layer the heads that were taken out; nothing: none at all
 
     def __post_init__(self) -> None:
@@ -91,7 +92,8 @@ class BertConfig:
         known = {ours: published[theirs] for ours, theirs in PUBLISHED.items() if published.get(theirs) is not None}
         try:
             shape = cls(**known)
-            return replace(shape, pruned_heads=_pruned(published.get("pruned_heads") or {}, shape.layers))
+            pruned = _pruned(published.get("pruned_heads") or {}, shape.layers)
+            return replace(shape, pruned_heads=pruned, causal=bool(published.get("is_decoder")))
         except TypeError as error:
             raise InputError(f"a config with {error}", wanted="numbers in BERT's fields") from error
 
@@ -102,6 +104,7 @@ class BertConfig:
         {'1': [1]}
         """
         fields = {theirs: getattr(self, ours) for ours, theirs in PUBLISHED.items()}
+        fields |= {"is_decoder": True} if self.causal else {}
         pruned = {str(layer): list(heads) for layer, heads in enumerate(self.pruned_heads) if heads}
         return fields | ({"pruned_heads": pruned} if pruned else {})
 

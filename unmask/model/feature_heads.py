@@ -29,6 +29,7 @@ CHOICES: dict[str, tuple[Callable[[int], Sequence[int]], str]] = {
     "weighted-last-4": (lambda layers: range(max(1, layers - 3), layers + 1), "sum"),
     "concat-last-4": (lambda layers: range(max(1, layers - 3), layers + 1), "concat"),
     "weighted-all": (lambda layers: range(1, layers + 1), "sum"),
+    "weighted-with-embeddings": (lambda layers: range(layers + 1), "sum"),  # as Peters et al. (2018) read ELMo
 }
 READERS = ("bilstm", "linear")
 CHAINED = "tags_crf"  # the head whose tags are chained by a conditional random field

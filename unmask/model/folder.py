@@ -215,7 +215,6 @@ def _read_config(folder: Path) -> dict[str, Any]:
         raise InputError(f"{path} of model_type {kind!r}", wanted="bert")
     for field, usual in {
         "position_embedding_type": "absolute",
-        "is_decoder": False,
         "add_cross_attention": False,
     }.items():
         if published.get(field, usual) != usual:

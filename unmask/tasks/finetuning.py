@@ -67,6 +67,7 @@ class FineTuningSettings:
     adversarial: float = 0.0  # how far word embeddings are moved against the model (FGM); 0: not at all
     features: str = ""  # the layers of a frozen encoder that the head reads; nothing: the encoder learns as well
     reader: str = "bilstm"  # of features: bilstm or linear
+    thawed: bool = False  # with features: the encoder under the reader learns as well
     seed: int = 0
 
     @property
@@ -199,7 +200,7 @@ class FineTuning:
         self.dev_rows = task.rows(dev, tokenizer)
         self.cached = (
             with_cache(model, features_folder or folder, [*rows, *self.dev_rows], report)
-            if model.reads_layers
+            if model.reads_layers and not settings.thawed
             else None
         )
         self.removes_features = features_folder is None

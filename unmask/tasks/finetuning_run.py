@@ -239,7 +239,7 @@ class FineTuningRun:
 
     def _recipe(self) -> Mapping[str, Any]:
         """What this model wants of a recipe that was made for another."""
-        if self.request.changes.get("features"):
+        if self.request.changes.get("features") and not self.request.changes.get("thawed"):
             return FEATURE_RECIPE
         averaged = {"mean_start": was_averaged(self.opened, self.task.head)}
         if self.request.changes.get("freeze") == "all":

@@ -65,6 +65,15 @@ def needs_pooler(objective: str) -> bool:
     return bool(set(objective.split("+")) - {"mlm", "clm"})
 
 
+def is_causal(objective: str) -> bool:
+    """Whether a model of this objective reads left to right.
+
+    >>> is_causal("clm"), is_causal("mlm")
+    (True, False)
+    """
+    return "clm" in objective.split("+")
+
+
 class Learner(nn.Module):
     """The model with its objectives: a batch in, losses and figures out. This is what the loop trains."""
 

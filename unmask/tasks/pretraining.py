@@ -5,13 +5,14 @@ In: tokenised text, a learner, settings. Out: the steps as they are taken, with 
 
 import json
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 import torch
+from torch import nn
 
 from unmask.data import pairs
 from unmask.data.masking import Unit, mask
@@ -22,7 +23,15 @@ from unmask.errors import InputError
 from unmask.files import write_text
 from unmask.model.config import BertConfig
 from unmask.model.local_start import look_at_neighbours
-from unmask.tasks.objectives import PAIRED, Learner, PretrainingBatch, counts, make_model, needs_pooler
+from unmask.tasks.objectives import (
+    PAIRED,
+    Learner,
+    PretrainingBatch,
+    counts,
+    is_causal,
+    make_model,
+    needs_pooler,
+)
 from unmask.tasks.parts import number_of_parts
 from unmask.text.tokenizer import Tokenizer
 from unmask.training.distributed import ALONE, Processes, wrap
@@ -228,14 +237,21 @@ class Standing:
     tokens_per_second: float  # lately
 
 
+class Source(Protocol):
+    """Where a run's steps come from."""
+
+    def parts(self, step: int, length: int) -> Sequence[Part]:
+        """The micro-batches of a step."""
+
+
 class Pretraining:
     """A run in its folder: made from settings, resumed if it has begun, then followed to its end."""
 
     def __init__(
         self,
         folder: Path,
-        learner: Learner,
-        batches: Batches,
+        learner: nn.Module,
+        batches: Source,
         examination: list[Part],
         settings: PretrainingSettings,
         *,
@@ -352,7 +368,7 @@ def examination(
     return Batches(text, documents, tokenizer, fixed, words=words).parts(0, length)
 
 
-def examine(learner: Learner, parts: list[Part]) -> Figures:
+def examine(learner: nn.Module, parts: list[Part]) -> Figures:
     """Losses and accuracies on fixed questions, averaged over their labels."""
     learner.eval()
     totals: dict[str, float] = {}
@@ -430,6 +446,7 @@ def configure(size: str, tokenizer: Tokenizer, settings: PretrainingSettings) ->
         dropout=settings.dropout or FINE_TUNING_DROPOUT,
         attention_dropout=settings.dropout or FINE_TUNING_DROPOUT,
         pooler=needs_pooler(settings.objective),
+        causal=is_causal(settings.objective),
     )
 
 

@@ -292,6 +292,7 @@ class PretrainingRun:
     def _whole_model(self) -> BertWithHead:
         """The model with all its weights; every process takes part, as each may hold a share of them."""
         held = self.pretraining.learner.model
+        assert isinstance(held, BertWithHead)
         if not self.request.shard:
             return held
         model = new_learner(self.config, self.settings).model

@@ -46,14 +46,20 @@ class Start:
     added: tuple[str, ...] = ()  # words that its vocabulary had no piece for
 
     def shape(self, fresh: BertConfig, longest: int) -> BertConfig:
-        """The shape of the model that starts here; a fresh one's says what dropout and pooler it is to have."""
+        """The shape of the model that starts here; a fresh one's says what dropout, pooler and direction it has."""
         if self.model is None:
             return fresh
         own = _encoder(self.model).config
         if longest > own.positions:
             wanted = f"at most the {own.positions} positions of {self.source}"
             raise InputError(f"sequences of {longest} pieces", wanted=wanted, do="give a shorter --length")
-        return replace(own, dropout=fresh.dropout, attention_dropout=fresh.attention_dropout, pooler=fresh.pooler)
+        return replace(
+            own,
+            dropout=fresh.dropout,
+            attention_dropout=fresh.attention_dropout,
+            pooler=fresh.pooler,
+            causal=fresh.causal,
+        )
 
     def set_weights(self, learner: Learner, tokenizer: Tokenizer, seed: int) -> dict[str, Any]:
         """Sets a learner's weights and says how, for the user and the model's card; says nothing if they stay fresh."""

@@ -1,4 +1,4 @@
-"""Optimisers: AdamW as torch keeps it, Muon for few steps, LAMB (You et al., 2019) for large batches.
+"""Optimisers: AdamW as torch keeps it, Muon for few steps, LAMB (You et al., 2019) for large batches, AdaGrad.
 
 Only matrices are decayed.
 """
@@ -8,7 +8,7 @@ from typing import Any
 
 import torch
 from torch import Tensor, nn
-from torch.optim import AdamW, Optimizer
+from torch.optim import Adagrad, AdamW, Optimizer
 
 from unmask.training.muon import Muon
 
@@ -97,5 +97,6 @@ def trust(parameter: Tensor, update: Tensor) -> Tensor:
 OPTIMISERS: dict[str, Callable[[list[dict[str, Any]], tuple[float, float], float], Optimizer]] = {
     "adamw": lambda groups, betas, epsilon: AdamW(groups, lr=0.0, betas=betas, eps=epsilon, fused=True),
     "muon": lambda groups, betas, epsilon: Muon(groups, betas, epsilon),
+    "adagrad": lambda groups, _, epsilon: Adagrad(groups, lr=0.0, eps=epsilon),
     "lamb": lambda groups, betas, epsilon: Lamb(groups, betas=betas, eps=epsilon),
 }

@@ -5,6 +5,7 @@ Hashes stand for weights, texts and examples among the settings. Nobody can read
 
 import json
 import re
+from collections.abc import Mapping
 from dataclasses import MISSING, asdict, fields
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -27,16 +28,21 @@ MEANT = {  # what the hash of a setting stands for
 
 def check_same_settings(folder: Path, settings: "DataclassInstance") -> None:
     """Refuses a folder where a training with other settings was begun; a setting unknown then had its default."""
+    defaults = {field.name: field.default for field in fields(settings) if field.default is not MISSING}
+    check_same(folder, asdict(settings), what="a run", defaults=defaults)
+
+
+def check_same(folder: Path, here: Mapping[str, Any], *, what: str, defaults: Mapping[str, Any] | None = None) -> None:
+    """Refuses a folder whose settings differ, and names them; a folder without any is free."""
     path = folder / SETTINGS
     if not path.exists():
         return
-    defaults = {field.name: field.default for field in fields(settings) if field.default is not MISSING}
-    before = _plain(defaults) | json.loads(path.read_text(encoding="utf-8"))
-    here = _plain(asdict(settings))
+    before = _plain(defaults or {}) | json.loads(path.read_text(encoding="utf-8"))
+    here = _plain(here)
     changed = [difference(name, before.get(name), here[name]) for name in here if before.get(name) != here[name]]
     if changed:
         raise InputError(
-            f"{folder}, a training with other settings: {', '.join(changed)}",
+            f"{folder}, {what} with other settings: {', '.join(changed)}",
             wanted="the same settings to resume it",
             do="give them again, or choose another folder with -o",
         )
@@ -53,7 +59,7 @@ def difference(name: str, before: Any, here: Any) -> str:
     return f"{name} {before!r} there, {here!r} here"
 
 
-def _plain(values: dict[str, Any]) -> dict[str, Any]:
+def _plain(values: Mapping[str, Any]) -> dict[str, Any]:
     """Values as a JSON file gives them back."""
-    plain: dict[str, Any] = json.loads(json.dumps(values))
+    plain: dict[str, Any] = json.loads(json.dumps(dict(values)))
     return plain
