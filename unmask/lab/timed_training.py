@@ -16,11 +16,11 @@ from unmask.tasks.pretraining import (
     PretrainingSettings,
     Source,
     begin,
-    check_same_settings,
     seconds_a_step,
     steps_in,
 )
 from unmask.training.loop import Part
+from unmask.training.same_settings import check_same_settings
 
 MEASURED = 1.0  # seconds for which steps are tried out
 
