@@ -1,4 +1,4 @@
-"""Trimming: texts of kept pieces are encoded and answered as before, no word becomes unknown, heads shrink too."""
+"""Trimming: kept texts are answered as before, no word of their script becomes unknown, heads shrink too."""
 
 from pathlib import Path
 
@@ -65,3 +65,17 @@ def test_answers_on_kept_texts_are_the_same_bit_for_bit(head: str, tmp_path: Pat
 def test_a_piece_that_no_characters_can_stand_in_for_stays() -> None:
     tokenizer = Tokenizer([*SPECIAL_PIECES, "a", "ab", "##c", "ac"])
     assert [tokenizer.pieces[id] for id in needed_pieces(tokenizer, ["a"])][5:] == ["a", "ab", "##c"]
+
+
+def test_characters_of_a_script_that_texts_do_not_use_go() -> None:
+    tokenizer = Tokenizer([*SPECIAL_PIECES, "a", "b", "##b", "好", "人", "7", "%", "я"])
+    kept = [tokenizer.pieces[id] for id in needed_pieces(tokenizer, ["a"])][5:]
+    assert kept == ["a", "b", "##b", "7", "%"]
+    both = [tokenizer.pieces[id] for id in needed_pieces(tokenizer, ["a 好"])][5:]
+    assert both == ["a", "b", "##b", "好", "人", "7", "%"]
+
+
+def test_one_foreign_word_stays_without_its_script() -> None:
+    tokenizer = Tokenizer([*SPECIAL_PIECES, "a", "好", "人"])
+    kept = [tokenizer.pieces[id] for id in needed_pieces(tokenizer, ["a " * 2000, "好"])][5:]
+    assert kept == ["a", "好"]

@@ -1,7 +1,7 @@
 """The ids of remembered words are the tokenizer's own, whatever the text."""
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from tokenizers import AddedToken
 
@@ -38,6 +38,7 @@ nasty = st.lists(
 @pytest.mark.parametrize("which", range(len(TOKENIZERS)))
 @settings(max_examples=300)
 @given(texts=st.lists(st.one_of(nasty, st.text()), max_size=8))
+@example(texts=["Σa B"])  # an added piece with a blank beside a sigma
 def test_ids_are_those_of_the_tokenizer(which: int, texts: list[str]) -> None:
     ids, lengths = MEMORIES[which].encode(texts)
     expected = TOKENIZERS[which].ids_batch(texts)

@@ -1,10 +1,12 @@
 """A vocabulary cut down to what a text needs, and its model with it: a model, its tokenizer and texts in, both out.
 
 WordPiece takes the longest piece from the left, and the longest of all is the longest of those kept: a text whose
-pieces all stay is encoded, and answered, exactly as before. Other words are cut into shorter pieces. A piece goes only
-if the single characters that it is made of are pieces too, so words do not become unknown for want of it.
+pieces all stay is encoded, and answered, exactly as before. Other words are cut into shorter pieces. Of a script that
+the texts are written in, a piece goes only if the single characters that it is made of are pieces too, so words do not
+become unknown for want of it; thousands of Chinese characters go from a model that is to read English.
 """
 
+import unicodedata
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from copy import deepcopy
@@ -22,6 +24,7 @@ from unmask.text.vocabulary import SPECIAL_PIECES
 
 Model = TypeVar("Model", bound=Bert | BertWithHead)
 BLOCK = 1024  # lines encoded at a time
+SCARCE = 0.001  # share of all letters below which texts are not written in a script
 
 
 def trim(model: Model, tokenizer: Tokenizer, texts: Iterable[str]) -> tuple[Model, Tokenizer]:
@@ -42,10 +45,33 @@ def needed_pieces(tokenizer: Tokenizer, texts: Iterable[str]) -> list[int]:
     """The ids of the pieces that texts use, of special and added ones, and of those that nothing could stand in for."""
     used = count_pieces(tokenizer, texts)
     always = {*SPECIAL_PIECES, *(token.content for token in tokenizer.added)}
-    known = frozenset(tokenizer.pieces)
-    return [
-        id for id, piece in enumerate(tokenizer.pieces) if id in used or piece in always or not is_spelled(piece, known)
-    ]
+    known, scripts = frozenset(tokenizer.pieces), scripts_in(tokenizer, used)
+
+    def is_needed(piece: str) -> bool:
+        return piece in always or (scripts_of(piece) <= scripts and not is_spelled(piece, known))
+
+    return [id for id, piece in enumerate(tokenizer.pieces) if id in used or is_needed(piece)]
+
+
+def scripts_in(tokenizer: Tokenizer, used: Counter[int]) -> set[str]:
+    """The scripts that texts are written in, by how often their pieces occur; a few foreign words do not count."""
+    letters: Counter[str] = Counter()
+    for id, count in used.items():
+        letters.update({script: count * share for script, share in Counter(_scripts(tokenizer.pieces[id])).items()})
+    return {script for script, count in letters.items() if count >= SCARCE * letters.total()}
+
+
+def scripts_of(piece: str) -> set[str]:
+    """The scripts of a piece's letters; figures and signs have none.
+
+    >>> scripts_of("##ing"), scripts_of("好"), scripts_of("42%")
+    ({'LATIN'}, {'CJK'}, set())
+    """
+    return set(_scripts(piece))
+
+
+def _scripts(piece: str) -> list[str]:
+    return [unicodedata.name(letter, "?").split()[0] for letter in piece.removeprefix("##") if letter.isalpha()]
 
 
 def count_pieces(tokenizer: Tokenizer, texts: Iterable[str]) -> Counter[int]:

@@ -33,7 +33,8 @@ class WordMemory:
         self._tokenizer = tokenizer
         # pieces that someone added follow rules of their own, and may hold blanks: then whole texts are the words
         words = r"[^\n]+|\n" if tokenizer.added else _word_pattern(split_chinese=tokenizer.split_chinese)
-        self._words, self._words_and_sigma = re.compile(words), re.compile(f"{SIGMA}|{words}")
+        with_sigma = words if tokenizer.added else f"{SIGMA}|{words}"
+        self._words, self._words_and_sigma = re.compile(words), re.compile(with_sigma)
         self._number = np.dtype("<u2" if tokenizer.size < 1 << 16 else "<u4")
         self._end = np.iinfo(self._number).max  # stands for a text's end; never an id
         self._known: dict[str, bytes] = {}
