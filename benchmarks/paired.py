@@ -120,7 +120,7 @@ def prepared(name: str, seed: int, given: argparse.Namespace, folder: Path) -> F
             first_lines(name, "train", most, given),
             folder,
             dev=first_lines(name, "dev", given.dev_examples, given),
-            changes={**changes, "seed": seed, "evaluations": 1 / given.epochs},
+            changes={**changes, "seed": seed, "evaluations": 1 / given.epochs, "precision": "float32"},
         )
     )
 

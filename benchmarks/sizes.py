@@ -19,6 +19,7 @@ from typing import Any
 from unmask.tasks.pretraining import examine
 from unmask.tasks.pretraining_run import PretrainingRun, Request
 from unmask.tasks.sizing import layer_weights
+from unmask.training.half_precision import PRECISIONS
 from unmask.training.loop import train
 from unmask.training.schedule import Schedule
 
@@ -73,6 +74,7 @@ def one_run(store: Path, size: str, seconds: float, changes: dict[str, Any]) -> 
         steps=numbers(),
         seed=settings.seed,
         dropout=False,
+        precision=PRECISIONS[settings.precision],
     )
     tokens = [step.tokens for step in taken]
     reached = examine(pretraining.learner, pretraining.examination)

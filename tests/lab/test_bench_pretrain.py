@@ -1,3 +1,4 @@
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -5,6 +6,7 @@ import torch
 
 from unmask.lab import bench_pretrain
 from unmask.lab.bench_pretrain import Speeds, Trial, make_trial, our_steps, rows_of, their_steps
+from unmask.training.half_precision import multiplies_in
 
 
 @pytest.fixture
@@ -22,6 +24,17 @@ def test_both_sides_learn_from_the_same_rows(trial: Trial) -> None:
     ours, theirs = our_steps(trial), their_steps(trial)
     for number in range(2):
         assert ours(number) == theirs(number)
+
+
+def test_both_sides_learn_in_the_precision_asked_for(trial: Trial) -> None:
+    if not multiplies_in("bfloat16"):
+        pytest.skip("this CPU names AMX instructions that it does not carry out")
+    halved = replace(trial, settings=replace(trial.settings, precision="bfloat16"))
+    seen: set[torch.dtype] = set()
+    hook = trial.learner.model.bert.layers[0].up.register_forward_hook(lambda _, __, wide: seen.add(wide.dtype))
+    assert our_steps(halved)(0) == their_steps(halved)(0)
+    hook.remove()
+    assert seen == {torch.bfloat16}
 
 
 def test_both_sides_start_from_the_same_weights(trial: Trial, monkeypatch: pytest.MonkeyPatch) -> None:

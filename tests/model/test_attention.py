@@ -66,6 +66,22 @@ def test_attention_with_and_without_dropout_has_the_gradient_of_the_equation(gro
     torch.testing.assert_close(*gradients)
 
 
+@pytest.mark.parametrize("rate", [0.0, 0.3])
+def test_on_a_cpu_attention_is_in_float32_whatever_the_products_are_in(rate: float) -> None:
+    groups, chance = equal_lengths(STACKS), Chance(5, 6)
+    halved = torch.randn(17, 48, generator=torch.Generator().manual_seed(0)).bfloat16().requires_grad_()
+    full = halved.detach().float().requires_grad_()
+    with torch.autocast("cpu", torch.bfloat16):
+        found = attend(halved, groups, 4, rate=rate, chance=chance)
+    expected = attend(full, groups, 4, rate=rate, chance=chance)
+    assert torch.equal(found, expected)
+    for context in (found, expected):
+        context.tanh().sum().backward()
+    assert halved.grad is not None
+    assert full.grad is not None
+    assert torch.equal(halved.grad, full.grad.bfloat16())
+
+
 def test_lengths_share_a_group_where_their_padding_costs_less_than_a_call() -> None:
     near = int((DROPPING_CALL / 12) ** 0.5)  # one sequence of this length costs what a call costs
     short, long = tuple((2, length) for length in range(5, 12)), ((1, 3 * near), (1, 6 * near))

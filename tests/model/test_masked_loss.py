@@ -41,3 +41,19 @@ def test_without_gradients_nothing_is_kept() -> None:
     with torch.no_grad():
         loss, _ = masked_word_loss(*parts(), torch.arange(23))
     assert not loss.requires_grad
+
+
+def test_in_bfloat16_the_loss_is_the_same_and_gradients_are_nearly() -> None:
+    def learned(halved: bool) -> tuple[torch.Tensor, list[torch.Tensor]]:
+        own = [part.detach().float().requires_grad_() for part in parts()]
+        with torch.autocast("cpu", torch.bfloat16, enabled=halved):
+            loss, _ = masked_word_loss(*own, torch.arange(23))
+        return loss, list(torch.autograd.grad(loss, own))
+
+    (full, gradients), (halved, nearly) = learned(False), learned(True)
+    assert float(halved.detach()) == float(full.detach())
+    for one, other in zip(gradients, nearly, strict=True):
+        assert other.dtype == torch.float32
+        torch.testing.assert_close(other, one, rtol=0.02, atol=0.02)
+    assert not torch.equal(gradients[0], nearly[0])
+    assert torch.equal(gradients[2], nearly[2]), "the bias's gradient is a sum, no product"

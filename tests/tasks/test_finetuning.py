@@ -101,8 +101,17 @@ def test_half_precision_products_learn_the_same_task_and_resume_exactly(
 
 
 def test_an_unknown_precision_is_refused(encoder: Path, reviews: Path, tmp_path: Path) -> None:
-    with pytest.raises(InputError, match="precision 'half'; wanted float32 or bfloat16 or float16"):
+    with pytest.raises(InputError, match="precision 'half'; wanted auto or float32 or bfloat16 or float16"):
         FineTuningRun(request(encoder, reviews, tmp_path / "out", precision="half"))
+
+
+@pytest.mark.parametrize("able", [False, True])
+def test_products_are_in_what_the_machine_is_faster_in(
+    encoder: Path, reviews: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, able: bool
+) -> None:
+    monkeypatch.setattr(torch.cpu, "get_capabilities", lambda: {"avx512_bf16": able})
+    run = FineTuningRun(request(encoder, reviews, tmp_path / "out"))
+    assert run.settings.precision == ("bfloat16" if able else "float32"), "settled, so that a resumed run has the same"
 
 
 def test_an_interruption_does_not_wait_for_the_end_of_an_evaluation(

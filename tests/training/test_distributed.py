@@ -178,7 +178,7 @@ def wait_for(run: Path, step: int, agent: "subprocess.Popen[str]") -> None:
 def test_killed_workers_are_restarted_and_the_run_ends_with_the_same_weights(runs: Runs, store: Path) -> None:
     folder = runs.folder / "killed"
     flags = "--size tiny --objective mlm+nsp --steps 30 --length 32 --batch-tokens 512 --part-tokens 128 --dropout 0.1"
-    flags += " --optimiser adamw"
+    flags += " --optimiser adamw --precision float32"
     command = [*LAUNCH, "--max-restarts", "2", "-m", "unmask", "pretrain", str(store), "-o", str(folder)]
     command += [*flags.split(), "--held-out", "0.1", "--save-every", "0"]
     with subprocess.Popen(command, env=environment(), stderr=subprocess.PIPE, text=True) as agent:

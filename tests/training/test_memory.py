@@ -1,7 +1,11 @@
+import os
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
+
+from unmask.training.memory import HUGE_PAGES
 
 PROGRAM = """
 import torch
@@ -57,3 +61,29 @@ def test_memory_stays_flat_over_steps_of_changing_size(keeping: bool) -> None:
 def test_large_blocks_are_used_again() -> None:
     fresh, again = said(FAULTS)
     assert again < fresh / 10
+
+
+HUGE = """
+import sys
+import torch
+from unmask.training.memory import use_huge_pages
+
+if len(sys.argv) > 1:
+    use_huge_pages()
+large = torch.ones(16 << 20)
+with open("/proc/self/smaps_rollup") as rollup:
+    print(next(int(line.split()[1]) for line in rollup if line.startswith("AnonHugePages")) // 1024)
+"""
+
+
+def test_tensors_lie_in_huge_pages_where_the_system_has_them() -> None:
+    allowed = Path("/sys/kernel/mm/transparent_hugepage/enabled")
+    if not allowed.exists() or "[madvise]" not in allowed.read_text():
+        pytest.skip("this system gives huge pages to all or to none")
+    environment = {name: value for name, value in os.environ.items() if name != HUGE_PAGES[0]}
+    megabytes = []
+    for asked in ([], ["asked"]):
+        command = [sys.executable, "-c", HUGE, *asked]
+        done = subprocess.run(command, capture_output=True, text=True, check=True, env=environment)
+        megabytes.append(int(done.stdout))
+    assert megabytes[0] < 32 <= megabytes[1] <= 64

@@ -34,6 +34,26 @@ def test_both_ways_of_computing_agree_on_badly_conditioned_matrices() -> None:
     assert torch.allclose(muon._by_itself(x), muon._by_products_of_itself(x), atol=1e-5)
 
 
+@pytest.mark.parametrize("shape", [(2, 16, 16), (2, 16, 64), (2, 64, 16)])
+def test_bfloat16_products_keep_the_direction_of_a_step(shape: tuple[int, ...]) -> None:
+    matrices = torch.randn(shape, generator=torch.Generator().manual_seed(1)) * torch.logspace(0, -2, shape[2])
+    full, halved = orthogonalised(matrices), orthogonalised(matrices, torch.bfloat16).float()
+    assert torch.cosine_similarity(full.flatten(), halved.flatten(), dim=0) > 0.99
+    assert torch.linalg.svdvals(halved).max() < 1.3
+
+
+def test_steps_in_bfloat16_leave_weights_and_state_in_float32(bert: Bert) -> None:
+    optimiser = make_optimiser("muon", bert, precision=torch.bfloat16)
+    for group in optimiser.param_groups:
+        group["lr"] = 0.1
+    before = bert.layers[0].up.weight.clone()
+    for parameter in bert.parameters():
+        parameter.grad = torch.randn(parameter.shape, generator=torch.Generator().manual_seed(2))
+    optimiser.step()
+    assert not torch.equal(before, bert.layers[0].up.weight)
+    assert {value.dtype for state in optimiser.state.values() for value in state.values()} == {torch.float32}
+
+
 def test_every_parameter_is_in_exactly_one_group(bert: Bert) -> None:
     groups = muon_groups(bert, 0.01)
     grouped = [id(parameter) for group in groups for parameter in group["params"]]

@@ -28,6 +28,7 @@ SETTINGS = {
     "batch_tokens": 16 * 32,
     "part_tokens": 4 * 32,  # four parts, so that each of two processes adds up two
     "dropout": 0.1,
+    "precision": "float32",  # of which both sums are to agree
     "held_out": 0.1,
 }
 

@@ -71,23 +71,26 @@ def pretrain(
     rounds: Rounds = 5,
     text: Annotated[Path | None, typer.Option("--text", help="To pretrain on; Python's documentation if none.")] = None,
     dropout: Annotated[float, typer.Option("--dropout", min=0.0, max=0.9, help="While pretraining, both sides.")] = 0.1,
+    precision: Annotated[str, typer.Option("--precision", help="Of both sides' products.")] = "float32",
     *,
     console: Console,
 ) -> Answer:
     """Steps of pretraining: useful pieces a second of ours, of theirs, and the ratio ours / theirs."""
     from unmask.lab.bench_pretrain import make_trial, measure_memory, measure_pretraining
+    from unmask.training.half_precision import settled_precision
 
+    precision = settled_precision(precision, "cpu")
     with TemporaryDirectory() as temporary:
         folder = Path(temporary)
         console.note("preparing text")
-        trial = make_trial(size, dropout, text, folder)
+        trial = make_trial(size, dropout, text, folder, precision)
         console.note(f"{rounds + 1} rounds of steps in turns, the first not counted")
         speeds = measure_pretraining(trial, rounds=rounds, against_transformers=against is not None)
         if against is not None:
             console.note("memory of a step, each side in a process of its own")
-            ours, theirs = (measure_memory(side, size, dropout, text, folder) for side in ("ours", "theirs"))
+            ours, theirs = (measure_memory(side, size, dropout, text, folder, precision) for side in ("ours", "theirs"))
             speeds = replace(speeds, our_memory=ours, their_memory=theirs)
-    fields = speeds.to_dict()
+    fields = speeds.to_dict() | {"precision": precision}
     lines = [f"ours {fields['ours']:,.0f} pieces a second"]
     if fields["theirs"] is not None:
         lines.append(f"transformers {fields['theirs']:,.0f} pieces a second; ours / theirs {fields['ratio']:.2f}")
@@ -173,26 +176,27 @@ def finetune(
         Path | None, typer.Option("--squad", metavar="DIR", help="SQuAD's files; made-up questions as long if none.")
     ] = None,
     precision: Annotated[
-        str, typer.Option("--precision", help="Of all sides' products while learning: float32 or bfloat16.")
-    ] = "float32",
+        str | None,
+        typer.Option("--precision", help="Of all sides' products while learning; if none, each as it comes."),
+    ] = None,
     *,
     console: Console,
 ) -> Answer:
     """Fine-tuning and prediction: examples a second of ours, of theirs, and the ratio ours / theirs."""
     from unmask.lab.bench_finetune import make_trial, measure_finetuning, minilm_if_installed
-    from unmask.training.half_precision import check_precision
+    from unmask.training.half_precision import AUTO, settled_precision
 
-    check_precision(precision, "cpu")
+    precisions = {
+        side: settled_precision(precision or own, "cpu") for side, own in (("ours", AUTO), ("theirs", "float32"))
+    }
     model = model or minilm_if_installed()
     fields: dict[str, Any] = {"what": "finetune", "unit": "examples per second", "model": model or "fresh"}
-    fields |= {"precision": precision}
+    fields |= {"precision": precisions}
     lines = []
     for kind, data in {"classify": sst2, "answer": squad}.items():
         trial = make_trial(kind, data, model, seed=console.seed)
         console.note(f"{kind}: {rounds + 1} rounds of {len(trial.examples)} examples in turns, the first not counted")
-        measured = measure_finetuning(
-            trial, rounds=rounds, against_transformers=against is not None, precision=precision
-        )
+        measured = measure_finetuning(trial, rounds=rounds, against_transformers=against is not None, **precisions)
         fields[kind] = {name: speeds.to_dict() for name, speeds in measured.items()}
         fields[kind] |= {"examples": len(trial.examples), "batch_size": trial.batch_size, "made_up": data is None}
         lines += [f"{kind}, {name}: {_rivals_in_words(fields[kind][name])}" for name in measured]

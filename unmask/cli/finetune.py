@@ -105,10 +105,10 @@ def finetune(
     ] = None,
     precision: Annotated[
         str | None,
-        typer.Option("--precision", help="Of products: float32; bfloat16 where the machine multiplies faster in it."),
+        typer.Option("--precision", help="Of products: float32 or bfloat16; if none, what this machine is faster in."),
     ] = None,
     adversarial: Annotated[
-        float | None, typer.Option("--adversarial", help="Also learn from embeddings moved so far (FGM), such as 1.0.")
+        float | None, typer.Option("--adversarial", help="Also learn from embeddings moved so far (FGM), such as 0.1.")
     ] = None,
     features: Annotated[
         str | None,

@@ -64,7 +64,8 @@ def pretrain(
     ] = None,
     dropout: Annotated[float | None, typer.Option(min=0.0, max=0.9, help="Dropout while training.")] = None,
     precision: Annotated[
-        str | None, typer.Option(help="Of products: float32; bfloat16 or float16 on GPUs that gain.")
+        str | None,
+        typer.Option(help="Of products: auto (what this CPU is faster in; preset cpu), float32, bfloat16 or float16."),
     ] = None,
     local_start: Annotated[
         bool | None,

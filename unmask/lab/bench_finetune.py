@@ -6,10 +6,10 @@ order or grouped by length. Predictions are asked for in the order of the file.
 """
 
 import math
-import time
 from collections.abc import Callable, Iterator, Sequence
 from copy import deepcopy
 from dataclasses import asdict, dataclass, replace
+from functools import partial
 from pathlib import Path
 from statistics import median
 from tempfile import TemporaryDirectory
@@ -23,6 +23,7 @@ from unmask.data.examples import GivenAnswer, QuestionExample, TextExample
 from unmask.data.rows import Row
 from unmask.errors import InputError
 from unmask.lab.bench_pretrain import their_learning
+from unmask.lab.sides import Side, Work, in_turns
 from unmask.model.bert import Bert
 from unmask.model.config import BertConfig
 from unmask.model.folder import open_model
@@ -39,10 +40,10 @@ from unmask.tasks.presets import PRESETS
 from unmask.tasks.task import Task
 from unmask.text.learning import learn_vocabulary
 from unmask.text.tokenizer import Tokenizer
-from unmask.training.half_precision import PRECISIONS
+from unmask.training.memory import HUGE_PAGES
 
 Examples = Sequence[TextExample] | Sequence[QuestionExample]
-Go = Callable[[], None]  # goes once through all examples
+WORKS = ("training", "prediction")
 
 MINILM = BertConfig(width=384, layers=6, heads=12, feed_forward=1536)
 DROPOUT, LEARNING_RATE = 0.1, 5e-5
@@ -134,44 +135,34 @@ def sampled(about: Kind, folder: Path, seed: int) -> tuple[Examples, Examples]:
 
 
 def measure_finetuning(
-    trial: Trial, *, rounds: int, against_transformers: bool, precision: str = "float32"
+    trial: Trial, *, rounds: int, against_transformers: bool, ours: str = "float32", theirs: str = "float32"
 ) -> dict[str, Rounds]:
     """Training and prediction, all sides in turns, every round through the same examples; the first is not counted.
 
-    All sides learn with products in `precision`; predictions are in float32.
+    Each side has a process of its own and learns with products in its precision; predictions are in float32.
     """
-    return {
-        "training": _measure_training(trial, rounds, against_transformers, precision),
-        "prediction": _measure_prediction(trial, rounds, against_transformers),
-    }
-
-
-def _measure_training(trial: Trial, rounds: int, against_transformers: bool, precision: str) -> Rounds:
     with TemporaryDirectory() as folder:
-        sides = {"ours": our_training(trial, Path(folder), epochs=rounds + 1, precision=precision)}
+        sides = {"ours": Side(partial(our_works, trial, Path(folder), rounds + 1, ours), dict([HUGE_PAGES]))}
         if against_transformers:
-            sides |= {name: their_training(trial, order, precision) for name, order in ORDERS.items()}
-        return _in_turns(sides, len(trial.examples), rounds)
+            plain = {HUGE_PAGES[0]: "0"}
+            sides |= {name: Side(partial(their_works, trial, name, theirs), plain) for name in ORDERS}
+        measured = in_turns(sides, WORKS, rounds=rounds)
+    return {work: Rounds(**speeds) for work, speeds in measured.items()}
 
 
-def _measure_prediction(trial: Trial, rounds: int, against_transformers: bool) -> Rounds:
-    sides = {"ours": our_prediction(trial)}
-    if against_transformers:
-        sides |= {"theirs": their_prediction(trial), "bucketed": their_prediction(trial, by_length=True)}
-    return _in_turns(sides, len(trial.examples), rounds)
+def our_works(trial: Trial, folder: Path, epochs: int, precision: str) -> dict[str, Work]:
+    """What ours does."""
+    training = our_training(trial, folder, epochs=epochs, precision=precision)
+    return {"training": training, "prediction": our_prediction(trial)}
 
 
-def _in_turns(sides: dict[str, Go], examples: int, rounds: int) -> Rounds:
-    speeds: dict[str, list[float]] = {name: [] for name in sides}
-    for _ in range(rounds + 1):
-        for name, go in sides.items():
-            started = time.perf_counter()
-            go()
-            speeds[name].append(examples / (time.perf_counter() - started))
-    return Rounds(**{name: tuple(values[1:]) for name, values in speeds.items()})
+def their_works(trial: Trial, order: str, precision: str) -> dict[str, Work]:
+    """What theirs does, in random order or grouped by length."""
+    training = their_training(trial, ORDERS[order], precision)
+    return {"training": training, "prediction": their_prediction(trial, by_length=order == "bucketed")}
 
 
-def our_training(trial: Trial, folder: Path, *, epochs: int, precision: str = "float32") -> Go:
+def our_training(trial: Trial, folder: Path, *, epochs: int, precision: str = "float32") -> Work:
     """A fine-tuning as `unmask finetune` runs it."""
     settings = FineTuningSettings(
         epochs=epochs + 1,
@@ -188,48 +179,50 @@ def our_training(trial: Trial, folder: Path, *, epochs: int, precision: str = "f
     tuning.resume()
     steps = tuning.train()
 
-    def go() -> None:
+    def go() -> int:
         for _ in range(tuning.batches.steps_an_epoch):
             next(steps)
+        return len(trial.examples)
 
     return go
 
 
-def their_training(trial: Trial, order: Callable[[Trial], list[int]], precision: str = "float32") -> Go:
+def their_training(trial: Trial, order: Callable[[Trial], list[int]], precision: str = "float32") -> Work:
     """A loop as their Trainer runs it."""
-    dtype = PRECISIONS[precision]
     model, features, collate = their_model(trial).train(), their_features(trial), their_collator(trial)
     optimiser = torch.optim.AdamW(model.parameters(), lr=LEARNING_RATE, fused=True)  # the Trainer's own choice
 
-    def go() -> None:
+    def go() -> int:
         for batch in _batches(order(trial), trial.batch_size):
-            with torch.autocast("cpu", dtype, enabled=dtype != torch.float32):
-                their_learning(model, optimiser, collate([features[place] for place in batch]))
+            their_learning(model, optimiser, collate([features[place] for place in batch]), precision)
+        return len(trial.examples)
 
     return go
 
 
-def our_prediction(trial: Trial) -> Go:
+def our_prediction(trial: Trial) -> Work:
     """What the head says of all rows, as prediction and evaluation have it."""
     model = deepcopy(trial.model)
 
-    def go() -> None:
+    def go() -> int:
         outputs_of(model, trial.rows)
+        return len(trial.examples)
 
     return go
 
 
-def their_prediction(trial: Trial, *, by_length: bool = False) -> Go:
+def their_prediction(trial: Trial, *, by_length: bool = False) -> Work:
     """Batches in the order of the file, or shortest first."""
     model, features, collate = their_model(trial).eval(), their_features(trial), their_collator(trial)
     places = list(range(len(features)))
     if by_length:
         places.sort(key=lambda place: len(trial.rows[place].ids))
 
-    def go() -> None:
+    def go() -> int:
         for batch in _batches(places, trial.batch_size):
             with torch.inference_mode():
                 model(**collate([features[place] for place in batch]))
+        return len(trial.examples)
 
     return go
 

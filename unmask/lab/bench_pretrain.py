@@ -27,6 +27,7 @@ from unmask.tasks.parts import tokens_that_fit, worth_taking
 from unmask.tasks.pretraining import Batches, PretrainingSettings, configure, new_learner
 from unmask.text.learning import learn_vocabulary
 from unmask.text.tokenizer import Tokenizer
+from unmask.training.half_precision import PRECISIONS
 from unmask.training.loop import train
 from unmask.training.memory import EVERY, free_bytes, give_back
 from unmask.training.optim import make_optimiser
@@ -77,7 +78,7 @@ class Trial:
         return self.batches.plans[LENGTH]
 
 
-def make_trial(size: str, dropout: float, text: Path | None, folder: Path) -> Trial:
+def make_trial(size: str, dropout: float, text: Path | None, folder: Path, precision: str = "float32") -> Trial:
     """A model of a size with fresh weights, and text to learn from: the user's, or Python's own documentation."""
     BertConfig.named(size)  # refuses a size that does not exist, before any text is read
     source = text or documentation(folder)
@@ -88,7 +89,9 @@ def make_trial(size: str, dropout: float, text: Path | None, folder: Path) -> Tr
         prepare([source], store_folder, Tokenizer(pieces))
     store = Store.open(store_folder)
     tokenizer = store.tokenizer()
-    settings = PretrainingSettings(size=size, dropout=dropout, lengths=(LENGTH,), batch_tokens=ROWS * LENGTH)
+    settings = PretrainingSettings(
+        size=size, dropout=dropout, lengths=(LENGTH,), batch_tokens=ROWS * LENGTH, precision=precision
+    )
     config = configure(size, tokenizer, settings)
     fitting = tokens_that_fit(config, worth_taking(config, free_bytes()), length=LENGTH)
     settings = replace(settings, part_tokens=min(fitting, settings.batch_tokens))
@@ -125,6 +128,7 @@ def our_steps(trial: Trial) -> TakeStep:
         lambda _: 1e-4,
         steps=upcoming(),
         dropout=trial.settings.dropout > 0,
+        precision=PRECISIONS[trial.settings.precision],
     )
 
     def take(number: int) -> int:
@@ -149,7 +153,7 @@ def their_steps(trial: Trial) -> TakeStep:
 
     def take(number: int) -> int:
         rows = drawn[number % len(drawn)]
-        their_learning(model, optimiser, collate(rows))
+        their_learning(model, optimiser, collate(rows), trial.settings.precision)
         return sum(len(row["input_ids"]) for row in rows)
 
     return take
@@ -173,11 +177,12 @@ def their_collator(tokenizer: Tokenizer, mask_rate: float) -> Callable[[list[dic
     return transformers.DataCollatorForLanguageModeling(same, mlm_probability=mask_rate)
 
 
-def their_learning(model: Any, optimiser: Any, batch: dict[str, Any]) -> None:
-    """One step of a plain script, gradients clipped as their Trainer does."""
+def their_learning(model: Any, optimiser: Any, batch: dict[str, Any], precision: str = "float32") -> None:
+    """One step of a plain script, gradients clipped and products in lower precision as their Trainer does."""
     import torch
 
-    loss = model(**batch).loss
+    with torch.autocast("cpu", PRECISIONS[precision], enabled=precision != "float32"):
+        loss = model(**batch).loss
     loss.backward()
     torch.nn.utils.clip_grad_norm_(model.parameters(), 1.0)
     optimiser.step()
@@ -199,18 +204,18 @@ def rows_of(examples: Examples) -> list[dict[str, Any]]:
     ]
 
 
-def measure_memory(side: str, size: str, dropout: float, text: Path | None, folder: Path) -> int:
+def measure_memory(side: str, size: str, dropout: float, text: Path | None, folder: Path, precision: str) -> int:
     """Bytes that a step needs beyond weights, gradients and optimiser state, in a process of its own."""
-    arguments = [side, size, str(dropout), str(text or ""), str(folder)]
+    arguments = [side, size, str(dropout), str(text or ""), str(folder), precision]
     done = subprocess.run([sys.executable, "-c", MEMORY, *arguments], capture_output=True, text=True, check=True)
     return int(done.stdout)
 
 
-def print_memory(side: str, size: str, dropout: str, text: str, folder: str) -> None:
+def print_memory(side: str, size: str, dropout: str, text: str, folder: str, precision: str) -> None:
     """The work of `measure_memory` in its process: a first step makes what stays, the second shows the peak."""
     source = Path(text) if text else None
     steps = {"ours": our_steps, "theirs": their_steps}[side]
-    take = steps(make_trial(size, float(dropout), source, Path(folder)))
+    take = steps(make_trial(size, float(dropout), source, Path(folder), precision))
     take(0)  # gradients and optimiser state exist from here on
     give_back(EVERY)  # what the first step freed shall not hide what the second needs
     before = _status("VmRSS")

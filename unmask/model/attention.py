@@ -15,6 +15,7 @@ from unmask.model.chosen import Chosen
 from unmask.model.dropout import Chance, scale, threshold
 from unmask.model.groups import Group, Groups, Stacks
 
+SINGLE = 4  # bytes of a float32
 CACHED_NUMBERS = 1 << 18  # attention probabilities worked on at a time: 1 MB stays in a core's cache
 
 
@@ -72,6 +73,9 @@ def _gather(
     place: int,
 ) -> Tensor:
     """What queries gather from the keys and values of one group; without any, its rows begin with their own."""
+    if rows.is_cpu and rows.dtype.itemsize < SINGLE:  # there its backward pass takes three times as long in bfloat16
+        with torch.autocast("cpu", enabled=False):
+            return _gather(None if q is None else q.float(), rows.float(), group, heads, causal, rate, chance, place)
     level = threshold(rate)
     seen = None if causal else group.seen  # left to right, padding comes after all tokens of its sequence
     asking = group.length if q is None else q.shape[2]

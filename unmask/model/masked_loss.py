@@ -20,19 +20,25 @@ def masked_word_loss(states: Tensor, words: Tensor, bias: Tensor, targets: Tenso
     >>> round(float(loss) / 3, 4)  # ln 10
     2.3026
     """
-    with torch.autocast(states.device.type, enabled=False):  # sums over a vocabulary want full precision
-        loss, found = _MaskedWordLoss.apply(states.to(words.dtype), words, bias, targets)  # type: ignore[no-untyped-call]
+    device = states.device.type
+    halved = torch.is_autocast_enabled(device) and torch.get_autocast_dtype(device) == torch.bfloat16
+    gradients = torch.bfloat16 if halved else words.dtype
+    with torch.autocast(device, enabled=False):  # logits want full precision, their gradients' products do not
+        loss, found = _MaskedWordLoss.apply(states.to(words.dtype), words, bias, targets, gradients)  # type: ignore[no-untyped-call]
     return loss, found
 
 
 class _MaskedWordLoss(torch.autograd.Function):
     @staticmethod
-    def forward(ctx: Any, states: Tensor, words: Tensor, bias: Tensor, targets: Tensor) -> tuple[Tensor, Tensor]:
+    def forward(
+        ctx: Any, states: Tensor, words: Tensor, bias: Tensor, targets: Tensor, gradients: torch.dtype
+    ) -> tuple[Tensor, Tensor]:
         learning = any(ctx.needs_input_grad)
         to_states, to_words, to_bias = (torch.zeros_like(part) if learning else None for part in (states, words, bias))
         loss = torch.zeros((), dtype=torch.float64, device=states.device)
         found = torch.zeros((), dtype=torch.int64, device=states.device)
         chunk = max(1, CHUNK_NUMBERS // len(words))
+        narrow_states, narrow_words = states.to(gradients), words.to(gradients)  # the same numbers where not halved
         for start in range(0, len(targets), chunk):
             part = slice(start, start + chunk)
             logits = torch.mm(states[part], words.T).add_(bias).float()  # (m, V)
@@ -44,9 +50,13 @@ class _MaskedWordLoss(torch.autograd.Function):
             loss += (best - odds.amax(-1, keepdim=True).log() - at_target).double().sum()
             if to_states is not None and to_words is not None and to_bias is not None:
                 error = odds.scatter_add_(1, target, -torch.ones_like(at_target)).to(states.dtype)
-                torch.mm(error, words, out=to_states[part])
-                to_words.addmm_(error.T, states[part])
                 to_bias += error.sum(0)
+                error = error.to(gradients)
+                to_states[part] = error @ narrow_words
+                if gradients == to_words.dtype:
+                    to_words.addmm_(error.T, narrow_states[part])
+                else:
+                    to_words += error.T @ narrow_states[part]
         if learning:
             ctx.save_for_backward(to_states, to_words, to_bias)
         ctx.mark_non_differentiable(found)
@@ -55,4 +65,4 @@ class _MaskedWordLoss(torch.autograd.Function):
     @staticmethod
     def backward(ctx: Any, gradient: Tensor, _: Tensor) -> tuple[Tensor | None, ...]:
         to_states, to_words, to_bias = ctx.saved_tensors
-        return to_states * gradient, to_words.mul_(gradient), to_bias * gradient, None
+        return to_states * gradient, to_words.mul_(gradient), to_bias * gradient, None, None

@@ -97,7 +97,8 @@ class AdversarialLearner(nn.Module):
         seen: list[Tensor] = []
         with self._changed(lambda words: seen.append(_watched(words))):
             losses, figures = self.learner(batch, chance)
-        (gradient,) = torch.autograd.grad(sum(losses.values()), seen, retain_graph=True)  # (T, D)
+        with torch.autocast(seen[0].device.type, enabled=False):  # as where a loop goes backward
+            (gradient,) = torch.autograd.grad(sum(losses.values()), seen, retain_graph=True)  # (T, D)
         moved = self.epsilon * directions(gradient, torch.from_numpy(batch.ragged.lengths).to(gradient.device))
         with self._changed(lambda words: words + moved):
             again, _ = self.learner(batch, chance)

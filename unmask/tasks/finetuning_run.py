@@ -46,7 +46,8 @@ from unmask.tasks.sources import (
     renamed,
 )
 from unmask.tasks.task import Task
-from unmask.training.half_precision import check_precision
+from unmask.training.half_precision import AUTO, settled_precision
+from unmask.training.memory import use_huge_pages
 from unmask.training.same_settings import SETTINGS, check_same_settings
 
 DEV_SHARE = 0.1  # of the training examples, where no dev file is given
@@ -114,6 +115,7 @@ class FineTuningRun:
     def __init__(self, request: Request, note: Callable[[str], None] = lambda _: None) -> None:
         self.request, self.note = request, note
         self.started = time.monotonic()
+        use_huge_pages()
         self.asked = replace(asked(request.task), multi_label=request.multi_label)
         if request.folder.is_file():
             raise InputError(f"-o {request.folder}, a file", wanted="a folder to write", do="choose another with -o")
@@ -124,9 +126,14 @@ class FineTuningRun:
         self.opened = open_model(request.model)
         self.task = self._fitting(task)
         changes = {name: value for name, value in request.changes.items() if value is not None}
-        settings = FineTuningSettings(**{**self.asked.changes, **self._recipe(), **changes})
-        self.settings = replace(settings, task=request.task, model=self._model_hash(), data=self._data_hash())
-        check_precision(self.settings.precision, request.device)
+        settings = FineTuningSettings(**{"precision": AUTO, **self.asked.changes, **self._recipe(), **changes})
+        self.settings = replace(
+            settings,
+            task=request.task,
+            model=self._model_hash(),
+            data=self._data_hash(),
+            precision=settled_precision(settings.precision, request.device),
+        )
         check_same_settings(request.folder, self.settings)
         self.config, self.model = with_fresh_head(
             self.opened,

@@ -35,7 +35,7 @@ from unmask.tasks.objectives import (
 from unmask.tasks.parts import number_of_parts
 from unmask.text.tokenizer import Tokenizer
 from unmask.training.distributed import ALONE, Processes, wrap
-from unmask.training.half_precision import PRECISIONS
+from unmask.training.half_precision import AUTO, PRECISIONS
 from unmask.training.loop import Part, Step, train
 from unmask.training.optim import make_optimiser
 from unmask.training.pace import Pace, passes_check, recent_step
@@ -136,6 +136,7 @@ PRESETS: dict[str, dict[str, Any]] = {
         "mask_rate": 0.3,
         "local_start": True,
         "counted_start": True,
+        "precision": AUTO,
     },
 }
 
@@ -262,7 +263,12 @@ class Pretraining:
         self.learner, self.batches, self.examination, self.settings = learner, batches, examination, settings
         self.processes, self.engine = processes, wrap(learner, processes, shard=shard)
         self.optimiser = make_optimiser(
-            settings.optimiser, learner, decay=settings.decay, betas=settings.betas, epsilon=settings.epsilon
+            settings.optimiser,
+            learner,
+            decay=settings.decay,
+            betas=settings.betas,
+            epsilon=settings.epsilon,
+            precision=PRECISIONS[settings.precision],
         )
         self.run = Run(
             folder,

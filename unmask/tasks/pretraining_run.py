@@ -46,7 +46,7 @@ from unmask.tasks.sizing import choose_size
 from unmask.tasks.starting import CONTINUED_LEARNING_RATE, FRESH, Start, find_start, in_words
 from unmask.training import checkpoint, curve
 from unmask.training.distributed import ALONE, Processes, whole
-from unmask.training.half_precision import check_precision
+from unmask.training.half_precision import settled_precision
 from unmask.training.loop import Part
 from unmask.training.memory import free_bytes
 from unmask.training.run import CHECKPOINTS
@@ -360,7 +360,7 @@ def settings_of(request: Request) -> PretrainingSettings:
         raise InputError("--vocab with --from", wanted="the vocabulary of the model", do=do)
     if request.general and not request.from_model:
         raise InputError("--general without --from", wanted="a model that may forget", do="leave it out")
-    check_precision(settings.precision, request.device)
+    settings = replace(settings, precision=settled_precision(settings.precision, request.device))
     if len(settings.lengths) != len(settings.phases):
         raise InputError(
             f"{len(settings.lengths)} lengths and {len(settings.phases)} phases",

@@ -1,8 +1,9 @@
 """Muon (Jordan et al., 2024): the hidden matrices move by an orthogonalised momentum, all else by AdamW.
 
 The momentum's singular values are all made about one, so that a step moves a matrix equally far in every direction
-that its gradients name, also in those that are rare. torch's own Muon rounds to bfloat16, which a CPU without such
-products emulates, and knows nothing of fused query, key and value matrices.
+that its gradients name, also in those that are rare. torch's own Muon always rounds to bfloat16, which a CPU without
+such products emulates, and knows nothing of fused query, key and value matrices; here steps are computed in the
+precision that the run has its products in.
 """
 
 import math
@@ -24,8 +25,15 @@ LIKE_ADAM = 0.2  # the size that an entry of Adam's step usually has, in learnin
 class Muon(AdamW):
     """AdamW whose groups marked `orthogonal` move by orthogonalised momentum instead."""
 
-    def __init__(self, groups: Iterable[dict[str, Any]], betas: tuple[float, float], epsilon: float) -> None:
+    def __init__(
+        self,
+        groups: Iterable[dict[str, Any]],
+        betas: tuple[float, float],
+        epsilon: float,
+        precision: torch.dtype = torch.float32,
+    ) -> None:
         super().__init__(groups, lr=0.0, betas=betas, eps=epsilon, fused=True)
+        self.precision = torch.float32 if precision == torch.float16 else precision  # its range is too narrow
 
     @torch.no_grad()
     def step(self, closure: Callable[[], float] | None = None) -> None:  # type: ignore[override]
@@ -43,7 +51,7 @@ class Muon(AdamW):
 
     def _move(self, group: dict[str, Any]) -> None:
         parameters = [parameter for parameter in group["params"] if parameter.grad is not None]
-        steps = orthogonal_steps([self._update(parameter) for parameter in parameters])
+        steps = orthogonal_steps([self._update(parameter) for parameter in parameters], self.precision)
         for parameter, step in zip(parameters, steps, strict=True):
             parameter.mul_(1 - group["lr"] * group["weight_decay"]).sub_(divided(step, parameter), alpha=group["lr"])
 
@@ -57,7 +65,7 @@ class Muon(AdamW):
         return whole(parameter.grad.add(momentum, alpha=MOMENTUM))
 
 
-def orthogonal_steps(updates: Sequence[Tensor]) -> list[Tensor]:
+def orthogonal_steps(updates: Sequence[Tensor], precision: torch.dtype = torch.float32) -> list[Tensor]:
     """A step for each matrix, orthogonal in each of its blocks, its entries about as large as Adam's would be.
 
     Blocks of one shape are computed as one stack.
@@ -67,7 +75,8 @@ def orthogonal_steps(updates: Sequence[Tensor]) -> list[Tensor]:
     found: dict[int, Tensor] = {}
     for shape in dict.fromkeys(block.shape for block in flat):
         places = [place for place, block in enumerate(flat) if block.shape == shape]
-        steps = orthogonalised(torch.stack([flat[place] for place in places])) * (LIKE_ADAM * math.sqrt(max(shape)))
+        stack = torch.stack([flat[place] for place in places])
+        steps = orthogonalised(stack, precision).float() * (LIKE_ADAM * math.sqrt(max(shape)))
         found |= dict(zip(places, steps, strict=True))
     ordered = iter(found[place] for place in range(len(flat)))
     return [torch.cat([next(ordered) for _ in parts]) for parts in blocks]
@@ -82,8 +91,10 @@ def square_blocks(matrix: Tensor) -> list[Tensor]:
     return list(matrix.split(matrix.shape[1])) if matrix.shape[0] == 3 * matrix.shape[1] else [matrix]
 
 
-def orthogonalised(matrices: Tensor) -> Tensor:
+def orthogonalised(matrices: Tensor, precision: torch.dtype = torch.float32) -> Tensor:
     """The nearest matrices with all singular values about one, by Newton-Schulz iteration.
+
+    The shorter way for wide matrices is for float32: in bfloat16 products of products lose their way.
 
     >>> step = orthogonalised(torch.tensor([[[3.0, 0.0], [4.0, 1.0]]]))
     >>> bool((torch.linalg.svdvals(step) - 1).abs().max() < 0.4)
@@ -91,8 +102,9 @@ def orthogonalised(matrices: Tensor) -> Tensor:
     """
     tall = matrices.shape[1] > matrices.shape[2]
     x = matrices.mT if tall else matrices
-    x = x / (x.norm(dim=(1, 2), keepdim=True) + 1e-7)
-    x = _by_products_of_itself(x) if 2 * x.shape[1] <= x.shape[2] else _by_itself(x)
+    x = (x / (x.norm(dim=(1, 2), keepdim=True) + 1e-7)).to(precision)
+    shorter = 2 * x.shape[1] <= x.shape[2] and precision == torch.float32
+    x = _by_products_of_itself(x) if shorter else _by_itself(x)
     return x.mT if tall else x
 
 

@@ -24,10 +24,11 @@ def make_optimiser(
     betas: tuple[float, float] = (0.9, 0.999),
     epsilon: float = 1e-6,
     groups: list[dict[str, Any]] | None = None,  # of parameters, where they are not to be the usual ones
+    precision: torch.dtype = torch.float32,  # of an optimiser's own products
 ) -> Optimizer:
     """An optimiser by its name; the schedule sets the learning rate before every step."""
     groups = groups or (muon_groups(model, decay) if name == "muon" else parameter_groups(model, decay))
-    return OPTIMISERS[name](groups, betas, epsilon)
+    return OPTIMISERS[name](groups, betas, epsilon, precision)
 
 
 def parameter_groups(
@@ -94,9 +95,10 @@ def trust(parameter: Tensor, update: Tensor) -> Tensor:
     return torch.where(torch.isfinite(ratio) & (ratio > 0), ratio, torch.ones_like(ratio))
 
 
-OPTIMISERS: dict[str, Callable[[list[dict[str, Any]], tuple[float, float], float], Optimizer]] = {
-    "adamw": lambda groups, betas, epsilon: AdamW(groups, lr=0.0, betas=betas, eps=epsilon, fused=True),
-    "muon": lambda groups, betas, epsilon: Muon(groups, betas, epsilon),
-    "adagrad": lambda groups, _, epsilon: Adagrad(groups, lr=0.0, eps=epsilon),
-    "lamb": lambda groups, betas, epsilon: Lamb(groups, betas=betas, eps=epsilon),
+Maker = Callable[[list[dict[str, Any]], tuple[float, float], float, torch.dtype], Optimizer]
+OPTIMISERS: dict[str, Maker] = {
+    "adamw": lambda groups, betas, epsilon, _: AdamW(groups, lr=0.0, betas=betas, eps=epsilon, fused=True),
+    "muon": lambda groups, betas, epsilon, precision: Muon(groups, betas, epsilon, precision),
+    "adagrad": lambda groups, _, epsilon, __: Adagrad(groups, lr=0.0, eps=epsilon),
+    "lamb": lambda groups, betas, epsilon, _: Lamb(groups, betas=betas, eps=epsilon),
 }
