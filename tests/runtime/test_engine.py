@@ -14,8 +14,10 @@ from unmask.compress.export import export, sample_rows
 from unmask.compress.onnx_bert import bert_graph
 from unmask.data.rows import Row
 from unmask.errors import InputError
-from unmask.runtime.engine import LOAD, MANY, SHORT, Engine, is_busy, usable_cores
+from unmask.runtime import huge_pages
+from unmask.runtime.engine import LOAD, MANY, PAID, SHORT, Engine, is_busy, usable_cores
 from unmask.runtime.folder import open_serving
+from unmask.runtime.huge_pages import Spans
 
 ROWS = sample_rows(small_model("tokens"))
 SHORT_ROW = next(row for row in ROWS if 5 < len(row.ids) <= SHORT)
@@ -82,6 +84,19 @@ def test_threads_with_batches_of_their_own_give_the_same_in_order(folder: Path) 
     assert told == sorted(told)
     for ours, expected in zip(found, one.outputs(rows), strict=True):
         np.testing.assert_allclose(ours, expected, atol=1e-5)
+
+
+def test_a_model_that_works_much_moves_into_huge_pages_once(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    moved: list[Spans] = []
+    monkeypatch.setattr(huge_pages, "into_huge_pages", moved.append)
+    engine = open_serving(folder, threads=1).engine
+    engine._memory.spans = opened = [(0, 1)]
+    before = engine.outputs(ROWS)
+    assert not moved
+    engine._computed = PAID
+    for _ in range(2):
+        assert all(map(np.array_equal, engine.outputs(ROWS), before))
+    assert moved == [opened]
 
 
 def test_a_large_model_is_opened_once(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:

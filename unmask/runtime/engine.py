@@ -21,6 +21,7 @@ from numpy.typing import NDArray
 from unmask.data.rows import Row
 from unmask.errors import InputError
 from unmask.runtime.batching import BATCH_TOKENS, batches, padded
+from unmask.runtime.huge_pages import OpenedMemory
 from unmask.runtime.lean_graph import without_output
 
 Report = Callable[[int, int], None]  # told after each batch: tokens done, tokens in all
@@ -28,6 +29,7 @@ Floats = NDArray[np.float32]
 Values = dict[str, Floats]  # of one batch: outputs of the graph by name
 
 INPUTS = ("input_ids", "attention_mask", "token_type_ids")
+PAID = 20_000  # tokens after which huge pages pay for their making, whatever the model's size: both grow with it
 MANY = 4096  # tokens from which on threads have batches of their own: opening the model once more is soon made up for
 TWICE = 200_000_000  # bytes of a model that may lie in memory a second time, for one thread and for all of them
 FEW = 850_000_000  # bytes of a model times tokens up to which a text is short: one thread takes about 2 ms
@@ -52,6 +54,7 @@ class Engine:
         few = FEW // max(self._file.bytes, 1)
         self._few = few if few >= SHORT else 0  # tokens of a short text
         self._sessions: dict[tuple[int, str], Any] = {}  # by threads and by the output that is left out
+        self._memory, self._computed = OpenedMemory(), 0  # of the sessions; tokens
         self._session(self._threads_for(SHORT), ())  # others are opened when they are needed
 
     def outputs(
@@ -68,6 +71,7 @@ class Engine:
                 found[place] = part(values, number, len(row.ids))
                 done += len(row.ids)
             report(done, total)
+        self._count(total)
         return found
 
     def run(self, rows: Sequence[Row], fetch: Sequence[str]) -> Values:
@@ -84,6 +88,12 @@ class Engine:
         with ThreadPoolExecutor(self.threads) as pool:
             yield from pool.map(lambda rows: _run(session, rows, fetch), groups)
 
+    def _count(self, tokens: int) -> None:
+        """What has been computed; models that work much move into huge pages."""
+        self._computed += tokens
+        if self._computed >= PAID and self._memory.spans:
+            self._memory.gather()
+
     def _threads_for(self, tokens: int) -> int:
         """How many threads compute a batch together."""
         if tokens > self._few:
@@ -97,9 +107,10 @@ class Engine:
         if (threads, without) not in self._sessions:
             if self._sessions and _file_of(self.model) != self._file:
                 return self._opened_before(without)
-            self._sessions[threads, without] = open_session(
-                self.model, threads=threads, without=without, busy=self._busy
-            )
+            with self._memory.noting():
+                self._sessions[threads, without] = open_session(
+                    self.model, threads=threads, without=without, busy=self._busy
+                )
         return self._sessions[threads, without]
 
     def _opened_before(self, without: str) -> Any:
