@@ -15,7 +15,7 @@ from unmask.model.heads import BertWithHead
 from unmask.model.outputs import outputs_of
 from unmask.tasks.classification import Classification
 from unmask.tasks.finetuning import ExampleBatches, FineTuningSettings, divided, fitting_rate, units
-from unmask.tasks.finetuning_run import FineTuningRun
+from unmask.tasks.finetuning_run import FineTuningRun, Request
 from unmask.tasks.kinds import task_of
 from unmask.text.tokenizer import Tokenizer
 from unmask.training.half_precision import multiplies_in
@@ -166,6 +166,18 @@ def test_without_a_dev_file_a_part_is_set_aside(encoder: Path, reviews: Path, tm
     assert len(run.training) + len(run.dev) == len(ROWS)
     assert not {example.text for example in run.training} & {example.text for example in run.dev}
     assert any("set aside" in note for note in notes)
+    run.train()
+    assert open_model(tmp_path / "split").about.provenance["dev"] == "10% of reviews.csv"
+
+
+def test_a_folder_says_which_file_it_was_measured_on(encoder: Path, tmp_path: Path) -> None:
+    (tmp_path / "SST-2").mkdir()
+    for name in ("train.tsv", "dev.tsv"):
+        lines = [f"{text}\t{number % 2}\n" for number, (text, _) in enumerate(ROWS)]
+        (tmp_path / "SST-2" / name).write_text("".join(["sentence\tlabel\n", *lines]))
+    asked = Request("sst2", str(encoder), tmp_path / "SST-2", tmp_path / "model", changes={"epochs": 1.0})
+    FineTuningRun(replace(asked, options={"longest": 32})).train()
+    assert open_model(tmp_path / "model").about.provenance["dev"] == "SST-2/dev.tsv"
 
 
 def test_another_fine_tuning_in_the_folder_is_refused(encoder: Path, reviews: Path, tmp_path: Path) -> None:

@@ -9,6 +9,7 @@ import pytest
 
 from unmask.data.examples import ChoiceExample, GivenAnswer, QuestionExample, TextExample
 from unmask.errors import InputError
+from unmask.tasks.asked import asked
 from unmask.tasks.metrics import METRICS
 from unmask.tasks.preset import Preset
 from unmask.tasks.preset_files import find_files, read_files
@@ -214,6 +215,15 @@ SHARED = [
     ("c3", "c3", {"train": 5856 + 6013, "dev": 1825 + 1991}),
 ]
 LARGE = [("squad1", "squad", {"train": 87599}), ("msra_ner", "msra_ner", {"train": 51391})]
+
+
+def test_a_trial_set_stands_in_for_a_dev_set_that_is_not_there(tmp_path: Path) -> None:
+    for name in ("train.json", "trial.json"):
+        (tmp_path / name).write_text("{}")
+    assert [path.name for path in asked("cmrc2018").files(tmp_path, "dev")] == ["trial.json"]
+    (tmp_path / "dev.json").write_text("{}")
+    assert [path.name for path in asked("cmrc2018").files(tmp_path, "dev")] == ["dev.json"]
+    assert asked("cmrc2018").files(tmp_path, "test") == ()
 
 
 @pytest.mark.shared

@@ -14,6 +14,8 @@ from unmask.tasks.presets import PRESETS
 
 OFFICIAL_ANSWERS = {"squad1": "squad1", "squad2": "squad2", "cmrc2018": "cmrc"}  # how answers of a set are scored
 
+STAND_INS = {"dev": "trial"}  # what a set is measured on where it lacks a part: CMRC 2018's dev set is not always there
+
 
 @dataclass(frozen=True)
 class Asked:
@@ -64,8 +66,13 @@ class Asked:
             raise InputError("--columns with a preset, which knows its columns", do=f"use {self.preset.task} instead")
         if not path.is_dir():
             return self.preset.read(path, labelled=labelled, **further)
-        files = find_files(self.preset, path)
-        return read_files(self.preset, files[part], labelled=labelled, **further) if part in files else None
+        paths = self.files(path, part)
+        return read_files(self.preset, paths, labelled=labelled, **further) if paths else None
+
+    def files(self, folder: Path, part: str) -> tuple[Path, ...]:
+        """The files of a part that a folder of the preset's set has; none if it lacks it."""
+        found = find_files(self.preset, folder) if self.preset is not None else {}
+        return found.get(part) or found.get(STAND_INS.get(part, ""), ())
 
 
 def asked(name: str) -> Asked:

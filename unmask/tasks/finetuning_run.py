@@ -42,6 +42,7 @@ from unmask.tasks.sources import (
     have_positive,
     joined,
     measured_as,
+    measured_on,
     read_parts,
     renamed,
 )
@@ -188,6 +189,7 @@ class FineTuningRun:
                 lacking = next(source for source in sources if source not in [part.source for part in parts])
                 raise InputError(f"{lacking.path} without {flag} examples", do=f"name a file with --{flag}")
         task = self._task(joined(train), joined(dev) if dev else None)
+        self.dev_from = [name for part in dev for name in measured_on(part.source)]
         if not named:
             measured = {part.source.name for part in dev}
             divided = [(part, None) if part.source.name in measured else self._set_aside(part, task) for part in train]
@@ -222,6 +224,7 @@ class FineTuningRun:
         self.note(
             f"{part.source.name}, no dev file: {len(aside):,} examples of {len(kept) + len(aside):,} are set aside"
         )
+        self.dev_from.append(f"{DEV_SHARE:.0%} of {part.source.path.name}")
         return part.chosen(kept), part.chosen(aside)
 
     def _first(self, part: Part) -> Part:
@@ -288,7 +291,7 @@ class FineTuningRun:
         provenance = {
             "start": request.model,
             "train": ", ".join(path.name for path in request.train_paths),
-            "dev": ", ".join(path.name for path in request.dev_paths) or f"{DEV_SHARE:.0%} of train",
+            "dev": ", ".join(self.dev_from),
             "settings": asdict(self.settings),
             "torch": torch.__version__,
         }

@@ -148,6 +148,17 @@ def check_renaming(parts: Sequence[Part], names: Labels) -> None:
         raise InputError(f"--rename of {old!r}, which no example has", wanted=f"one of {shorten(sorted(known))}")
 
 
+def measured_on(source: Source) -> list[str]:
+    """The names of the files that a source is measured by.
+
+    >>> measured_on(Source("mine", asked("classify"), Path("texts/mine.csv")))
+    ['mine.csv']
+    """
+    if not source.path.is_dir():
+        return [source.path.name]
+    return [f"{source.path.name}/{file.name}" for file in source.asked.files(source.path, "dev")]
+
+
 def measured_as(task: Task, source: Source) -> Task:
     """The task with the measures of the data set that a source is of, if it is of one and they fit its labels."""
     metrics = source.asked.options.get("metrics") if hasattr(task, "metrics") else None
