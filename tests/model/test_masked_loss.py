@@ -43,7 +43,7 @@ def test_without_gradients_nothing_is_kept() -> None:
     assert not loss.requires_grad
 
 
-def test_in_bfloat16_the_loss_is_the_same_and_gradients_are_nearly() -> None:
+def test_in_bfloat16_loss_and_gradients_are_nearly_the_same() -> None:
     def learned(halved: bool) -> tuple[torch.Tensor, list[torch.Tensor]]:
         own = [part.detach().float().requires_grad_() for part in parts()]
         with torch.autocast("cpu", torch.bfloat16, enabled=halved):
@@ -51,9 +51,8 @@ def test_in_bfloat16_the_loss_is_the_same_and_gradients_are_nearly() -> None:
         return loss, list(torch.autograd.grad(loss, own))
 
     (full, gradients), (halved, nearly) = learned(False), learned(True)
-    assert float(halved.detach()) == float(full.detach())
+    torch.testing.assert_close(halved, full, rtol=1e-3, atol=0)
     for one, other in zip(gradients, nearly, strict=True):
         assert other.dtype == torch.float32
         torch.testing.assert_close(other, one, rtol=0.02, atol=0.02)
     assert not torch.equal(gradients[0], nearly[0])
-    assert torch.equal(gradients[2], nearly[2]), "the bias's gradient is a sum, no product"

@@ -22,26 +22,26 @@ def masked_word_loss(states: Tensor, words: Tensor, bias: Tensor, targets: Tenso
     """
     device = states.device.type
     halved = torch.is_autocast_enabled(device) and torch.get_autocast_dtype(device) == torch.bfloat16
-    gradients = torch.bfloat16 if halved else words.dtype
-    with torch.autocast(device, enabled=False):  # logits want full precision, their gradients' products do not
-        loss, found = _MaskedWordLoss.apply(states.to(words.dtype), words, bias, targets, gradients)  # type: ignore[no-untyped-call]
+    products = torch.bfloat16 if halved else words.dtype
+    with torch.autocast(device, enabled=False):  # sums over a vocabulary want full precision, products do not
+        loss, found = _MaskedWordLoss.apply(states.to(words.dtype), words, bias, targets, products)  # type: ignore[no-untyped-call]
     return loss, found
 
 
 class _MaskedWordLoss(torch.autograd.Function):
     @staticmethod
     def forward(
-        ctx: Any, states: Tensor, words: Tensor, bias: Tensor, targets: Tensor, gradients: torch.dtype
+        ctx: Any, states: Tensor, words: Tensor, bias: Tensor, targets: Tensor, products: torch.dtype
     ) -> tuple[Tensor, Tensor]:
         learning = any(ctx.needs_input_grad)
         to_states, to_words, to_bias = (torch.zeros_like(part) if learning else None for part in (states, words, bias))
         loss = torch.zeros((), dtype=torch.float64, device=states.device)
         found = torch.zeros((), dtype=torch.int64, device=states.device)
         chunk = max(1, CHUNK_NUMBERS // len(words))
-        narrow_states, narrow_words = states.to(gradients), words.to(gradients)  # the same numbers where not halved
+        narrow_states, narrow_words = states.to(products), words.to(products)  # the same numbers where not halved
         for start in range(0, len(targets), chunk):
             part = slice(start, start + chunk)
-            logits = torch.mm(states[part], words.T).add_(bias).float()  # (m, V)
+            logits = torch.mm(narrow_states[part], narrow_words.T).float().add_(bias)  # (m, V)
             target = targets[part, None]  # (m, 1)
             best, at_target = logits.amax(-1, keepdim=True), logits.gather(1, target)
             found += (at_target >= best).sum()
@@ -51,9 +51,9 @@ class _MaskedWordLoss(torch.autograd.Function):
             if to_states is not None and to_words is not None and to_bias is not None:
                 error = odds.scatter_add_(1, target, -torch.ones_like(at_target)).to(states.dtype)
                 to_bias += error.sum(0)
-                error = error.to(gradients)
+                error = error.to(products)
                 to_states[part] = error @ narrow_words
-                if gradients == to_words.dtype:
+                if products == to_words.dtype:
                     to_words.addmm_(error.T, narrow_states[part])
                 else:
                     to_words += error.T @ narrow_states[part]
