@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pytest
+import torch
 from sklearn.base import clone
 from sklearn.exceptions import NotFittedError, SkipTestWarning
 from sklearn.linear_model import LogisticRegression
@@ -18,6 +19,7 @@ from sklearn.preprocessing import FunctionTransformer
 from sklearn.utils import estimator_checks as checks
 
 from unmask import Answerer, Classifier, Embedder, InputError, Regressor, Tagger
+from unmask.apps import estimators
 from unmask.model.about import About
 from unmask.model.bert import Bert
 from unmask.model.config import BertConfig
@@ -181,6 +183,19 @@ def test_what_cannot_be_learned_from_is_a_value_error_in_our_words(encoder: str,
     with pytest.raises(ValueError, match=r"got .*wanted") as raised:
         estimator(encoder).fit(X, y)
     assert isinstance(raised.value, InputError)
+
+
+@pytest.mark.parametrize(
+    ("asked", "able", "taken"), [("auto", True, "bfloat16"), ("auto", False, "float32"), ("float32", True, "float32")]
+)
+def test_products_are_in_what_the_machine_is_faster_in(
+    encoder: str, monkeypatch: pytest.MonkeyPatch, asked: str, able: bool, taken: str
+) -> None:
+    monkeypatch.setattr(torch.cpu, "get_capabilities", lambda: {"avx512_bf16": able})
+    settled: list[str] = []
+    monkeypatch.setattr(estimators, "learn", lambda *_, settings, **__: settled.append(settings.precision))
+    Classifier(encoder, precision=asked)._learn([])
+    assert settled == [taken]
 
 
 def test_unfitted_estimators_say_so(encoder: str) -> None:

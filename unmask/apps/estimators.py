@@ -33,6 +33,7 @@ from unmask.tasks.finetuning import FineTuningSettings
 from unmask.tasks.regression import Regression
 from unmask.tasks.tagging import Tagging
 from unmask.tasks.task import Task
+from unmask.training.half_precision import settled_precision
 
 LABEL_TYPE = "label_type"  # of a classifier's classes, in what its folder says of where it comes from
 
@@ -54,9 +55,11 @@ class _Estimator(BaseEstimator):  # type: ignore[misc]
         validation: float = 0.0,  # share of the examples set aside to choose the best epoch and to calibrate
         seed: int = 0,
         device: str = "cpu",
+        precision: str = "auto",  # of products while it learns: what this CPU is faster in, or float32 or bfloat16
     ) -> None:
         self.model, self.epochs, self.batch_size, self.learning_rate = model, epochs, batch_size, learning_rate
         self.dropout, self.length, self.validation, self.seed, self.device = dropout, length, validation, seed, device
+        self.precision = precision
 
     def save(self, folder: str | Path) -> None:
         """Writes the fitted model as a folder that `load`, `unmask predict` and transformers open."""
@@ -79,12 +82,6 @@ class _Estimator(BaseEstimator):  # type: ignore[misc]
         return tags
 
     def _learn(self, examples: Sequence[Any], **options: Any) -> Learned:
-        settings = FineTuningSettings(
-            epochs=self.epochs,
-            batch_size=self.batch_size,
-            dropout=self.dropout,
-            seed=self.seed,
-        )
         asked: dict[str, Any] = {
             "options": {**self._options(), **options},
             "learning_rate": self.learning_rate,
@@ -92,6 +89,13 @@ class _Estimator(BaseEstimator):  # type: ignore[misc]
             "device": self.device,
         }
         try:
+            settings = FineTuningSettings(
+                epochs=self.epochs,
+                batch_size=self.batch_size,
+                dropout=self.dropout,
+                precision=settled_precision(self.precision, self.device),
+                seed=self.seed,
+            )
             return learn(self.kind, examples, model=self.model, settings=settings, **asked)
         except InputError as error:
             raise Refused(error.got, wanted=error.wanted, do=error.do) from None
@@ -129,6 +133,7 @@ class _TextEstimator(_Estimator):
         validation: float = 0.0,
         seed: int = 0,
         device: str = "cpu",
+        precision: str = "auto",
     ) -> None:
         super().__init__(
             model,
@@ -140,6 +145,7 @@ class _TextEstimator(_Estimator):
             validation=validation,
             seed=seed,
             device=device,
+            precision=precision,
         )
         self.long_text = long_text
 
