@@ -11,7 +11,7 @@ from unmask.model.config import BertConfig
 from unmask.tasks.parts import BYTES_A_WEIGHT
 
 CANDIDATES = ("tiny", "mini", "small", "medium", "base")  # each slower than the one before
-ENOUGH = 1.0  # pieces for each weight of its layers, from which on a size is taken to be worth its cost
+ENOUGH = 5.0  # pieces for each weight of its layers, from which on a size is worth its cost
 
 
 @dataclass(frozen=True)
@@ -24,8 +24,8 @@ class Choice:
     def in_words(self) -> str:
         """Why this size.
 
-        >>> Choice("mini", {"tiny": 41.23, "mini": 2.1, "small": 0.162}).in_words()
-        'size mini: 2.1 pieces for each weight of its layers in this time; small would have 0.16, and 1 are enough'
+        >>> Choice("mini", {"tiny": 41.23, "mini": 8.1, "small": 0.162}).in_words()
+        'size mini: 8.1 pieces for each weight of its layers in this time; small would have 0.16, and 5 are enough'
         """
         said = f"size {self.size}: {self.seen[self.size]:.2g} pieces for each weight of its layers in this time"
         larger = [name for name in self.seen if CANDIDATES.index(name) > CANDIDATES.index(self.size)]
@@ -39,7 +39,7 @@ def choose_size(
     """Tries the sizes upwards, until one would see too few pieces or does not fit into memory.
 
     >>> speeds = {"tiny": 16_000, "mini": 3_900, "small": 1_300}
-    >>> choose_size(3600, speeds.__getitem__, BertConfig.named, 8 << 30).size
+    >>> choose_size(7200, speeds.__getitem__, BertConfig.named, 8 << 30).size
     'mini'
     """
     seen: dict[str, float] = {}
