@@ -15,7 +15,7 @@ from unmask.compress.onnx_bert import bert_graph
 from unmask.data.rows import Row
 from unmask.errors import InputError
 from unmask.runtime import huge_pages
-from unmask.runtime.engine import LOAD, MANY, PAID, SHORT, Engine, is_busy, usable_cores
+from unmask.runtime.engine import LOAD, MANY, SHORT, Engine, is_busy, usable_cores
 from unmask.runtime.folder import open_serving
 from unmask.runtime.huge_pages import Spans
 
@@ -93,7 +93,7 @@ def test_a_model_that_works_much_moves_into_huge_pages_once(folder: Path, monkey
     engine._memory.spans = opened = [(0, 1)]
     before = engine.outputs(ROWS)
     assert not moved
-    engine._computed = PAID
+    engine._memory.tokens = huge_pages.PAID
     for _ in range(2):
         assert all(map(np.array_equal, engine.outputs(ROWS), before))
     assert moved == [opened]

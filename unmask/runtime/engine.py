@@ -29,7 +29,6 @@ Floats = NDArray[np.float32]
 Values = dict[str, Floats]  # of one batch: outputs of the graph by name
 
 INPUTS = ("input_ids", "attention_mask", "token_type_ids")
-PAID = 20_000  # tokens after which huge pages pay for their making, whatever the model's size: both grow with it
 MANY = 4096  # tokens from which on threads have batches of their own: opening the model once more is soon made up for
 TWICE = 200_000_000  # bytes of a model that may lie in memory a second time, for one thread and for all of them
 FEW = 850_000_000  # bytes of a model times tokens up to which a text is short: one thread takes about 2 ms
@@ -54,7 +53,7 @@ class Engine:
         few = FEW // max(self._file.bytes, 1)
         self._few = few if few >= SHORT else 0  # tokens of a short text
         self._sessions: dict[tuple[int, str], Any] = {}  # by threads and by the output that is left out
-        self._memory, self._computed = OpenedMemory(), 0  # of the sessions; tokens
+        self._memory = OpenedMemory()  # of the sessions
         self._session(self._threads_for(SHORT), ())  # others are opened when they are needed
 
     def outputs(
@@ -71,7 +70,7 @@ class Engine:
                 found[place] = part(values, number, len(row.ids))
                 done += len(row.ids)
             report(done, total)
-        self._count(total)
+        self._memory.worked(total)
         return found
 
     def run(self, rows: Sequence[Row], fetch: Sequence[str]) -> Values:
@@ -87,12 +86,6 @@ class Engine:
         session = self._session(1, fetch)
         with ThreadPoolExecutor(self.threads) as pool:
             yield from pool.map(lambda rows: _run(session, rows, fetch), groups)
-
-    def _count(self, tokens: int) -> None:
-        """What has been computed; models that work much move into huge pages."""
-        self._computed += tokens
-        if self._computed >= PAID and self._memory.spans:
-            self._memory.gather()
 
     def _threads_for(self, tokens: int) -> int:
         """How many threads compute a batch together."""

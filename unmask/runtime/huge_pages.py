@@ -17,6 +17,7 @@ Spans = list[tuple[int, int]]  # addresses from, to; in order
 MAPS = Path("/proc/self/maps")
 PAGE = 2 << 20  # bytes of a huge page
 LEAST = 2 * PAGE  # bytes that are worth asking for
+PAID = 20_000  # tokens after which moving has paid for itself, whatever a model's size: cost and gain both grow with it
 WANTED, NOW = 14, 25  # MADV_HUGEPAGE and MADV_COLLAPSE, from Linux's mman-common.h
 
 
@@ -25,6 +26,7 @@ class OpenedMemory:
 
     def __init__(self) -> None:
         self.spans: Spans = []
+        self.tokens = 0  # that were computed
 
     @contextmanager
     def noting(self) -> Iterator[None]:
@@ -32,6 +34,12 @@ class OpenedMemory:
         before = own_memory()
         yield
         self.spans += without(own_memory(), before)
+
+    def worked(self, tokens: int) -> None:
+        """So many tokens more were computed: what has worked enough is moved."""
+        self.tokens += tokens
+        if self.tokens >= PAID and self.spans:
+            self.gather()
 
     def gather(self) -> Thread:
         """Moves it, beside whatever else is done."""

@@ -13,7 +13,6 @@ from unmask.tasks.preset_files import find_files, read_files
 from unmask.tasks.presets import PRESETS
 
 OFFICIAL_ANSWERS = {"squad1": "squad1", "squad2": "squad2", "cmrc2018": "cmrc"}  # how answers of a set are scored
-
 STAND_INS = {"dev": "trial"}  # what a set is measured on where it lacks a part: CMRC 2018's dev set is not always there
 
 
