@@ -3,10 +3,10 @@ from pathlib import Path
 
 import pytest
 import torch
+from products import need_products_in
 
 from unmask.lab import bench_pretrain
 from unmask.lab.bench_pretrain import Speeds, Trial, make_trial, our_steps, rows_of, their_steps
-from unmask.training.half_precision import multiplies_in
 
 
 @pytest.fixture
@@ -27,8 +27,7 @@ def test_both_sides_learn_from_the_same_rows(trial: Trial) -> None:
 
 
 def test_both_sides_learn_in_the_precision_asked_for(trial: Trial) -> None:
-    if not multiplies_in("bfloat16"):
-        pytest.skip("this CPU names AMX instructions that it does not carry out")
+    need_products_in("bfloat16")
     halved = replace(trial, settings=replace(trial.settings, precision="bfloat16"))
     seen: set[torch.dtype] = set()
     hook = trial.learner.model.bert.layers[0].up.register_forward_hook(lambda _, __, wide: seen.add(wide.dtype))

@@ -1,6 +1,7 @@
 import pytest
 import torch
 import torch.nn.functional as F
+from products import need_products_in
 
 from unmask.model import masked_loss
 from unmask.model.masked_loss import masked_word_loss
@@ -44,6 +45,8 @@ def test_without_gradients_nothing_is_kept() -> None:
 
 
 def test_in_bfloat16_loss_and_gradients_are_nearly_the_same() -> None:
+    need_products_in("bfloat16")
+
     def learned(halved: bool) -> tuple[torch.Tensor, list[torch.Tensor]]:
         own = [part.detach().float().requires_grad_() for part in parts()]
         with torch.autocast("cpu", torch.bfloat16, enabled=halved):

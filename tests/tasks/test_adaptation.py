@@ -4,6 +4,7 @@ from pathlib import Path
 
 import pytest
 import torch
+from products import need_products_in
 from torch import Tensor
 
 from unmask.data.examples import TextExample
@@ -18,7 +19,6 @@ from unmask.tasks.finetuning import FineTuning, FineTuningSettings, TaskLearner
 from unmask.tasks.task import TaskBatch, make_batch
 from unmask.text.tokenizer import Tokenizer
 from unmask.text.vocabulary import SPECIAL_PIECES
-from unmask.training.half_precision import multiplies_in
 
 TOKENIZER = Tokenizer([*SPECIAL_PIECES, *"abcdefgh"])
 EXAMPLES = [TextExample("a b", label="no"), TextExample("c d e", label="yes"), TextExample("h f a", label="no")]
@@ -118,7 +118,6 @@ def test_adversarial_losses_and_gradients_are_those_of_two_passes_by_hand(frozen
 
 @pytest.mark.parametrize("precision", ["float32", "bfloat16"])
 def test_adversarial_training_runs_through_the_loop(tmp_path: Path, precision: str) -> None:
-    if not multiplies_in(precision):
-        pytest.skip("this CPU names AMX instructions that it does not carry out")
+    need_products_in(precision)
     after = tuned(tmp_path, adversarial=0.5, layer_decay=0.9, precision=precision)
     assert "bert.layers.0" in changed(fresh_model(), after)

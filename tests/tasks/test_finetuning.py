@@ -5,6 +5,7 @@ from pathlib import Path
 
 import pytest
 import torch
+from products import need_products_in
 from reviews import PIECES, ROWS, request
 
 from unmask.data.examples import TextExample
@@ -18,7 +19,6 @@ from unmask.tasks.finetuning import ExampleBatches, FineTuningSettings, divided,
 from unmask.tasks.finetuning_run import FineTuningRun, Request
 from unmask.tasks.kinds import task_of
 from unmask.text.tokenizer import Tokenizer
-from unmask.training.half_precision import multiplies_in
 
 
 def test_every_epoch_has_every_example_once_in_another_order() -> None:
@@ -81,8 +81,7 @@ def test_a_killed_run_ends_with_the_same_weights(encoder: Path, reviews: Path, t
 def test_half_precision_products_learn_the_same_task_and_resume_exactly(
     encoder: Path, reviews: Path, tmp_path: Path, precision: str
 ) -> None:
-    if not multiplies_in(precision):
-        pytest.skip("this CPU names AMX instructions that it does not carry out")
+    need_products_in(precision)
     whole, exact = (
         FineTuningRun(request(encoder, reviews, tmp_path / name, precision=name)) for name in (precision, "float32")
     )

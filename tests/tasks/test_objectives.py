@@ -4,6 +4,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 import torch
+from products import need_products_in
 
 from unmask.data.ragged import pack
 from unmask.data.store import Store
@@ -13,7 +14,6 @@ from unmask.model.dropout import Chance
 from unmask.tasks.objectives import OBJECTIVES, Learner, PretrainingBatch, counts, make_model, needs_pooler
 from unmask.tasks.pretraining import Batches, PretrainingSettings
 from unmask.text.tokenizer import Tokenizer
-from unmask.training.half_precision import multiplies_in
 from unmask.training.loop import train
 from unmask.training.optim import make_optimiser
 
@@ -117,8 +117,7 @@ def test_an_unknown_objective_is_refused() -> None:
 
 @pytest.mark.parametrize("dropout", [False, True])
 def test_half_precision_products_give_nearly_the_same_losses_and_gradients(dropout: bool) -> None:
-    if not multiplies_in("bfloat16"):
-        pytest.skip("this CPU names AMX instructions that it does not carry out")
+    need_products_in("bfloat16")
     found = []
     for precision in (torch.float32, torch.bfloat16):
         learner = learner_for("mlm+nsp")

@@ -4,6 +4,7 @@ import math
 
 import pytest
 import torch
+from products import need_products_in
 
 from unmask.model.bert import Bert
 from unmask.model.config import BertConfig
@@ -36,6 +37,7 @@ def test_both_ways_of_computing_agree_on_badly_conditioned_matrices() -> None:
 
 @pytest.mark.parametrize("shape", [(2, 16, 16), (2, 16, 64), (2, 64, 16)])
 def test_bfloat16_products_keep_the_direction_of_a_step(shape: tuple[int, ...]) -> None:
+    need_products_in("bfloat16")
     matrices = torch.randn(shape, generator=torch.Generator().manual_seed(1)) * torch.logspace(0, -2, shape[2])
     full, halved = orthogonalised(matrices), orthogonalised(matrices, torch.bfloat16).float()
     assert torch.cosine_similarity(full.flatten(), halved.flatten(), dim=0) > 0.99
@@ -43,6 +45,7 @@ def test_bfloat16_products_keep_the_direction_of_a_step(shape: tuple[int, ...]) 
 
 
 def test_steps_in_bfloat16_leave_weights_and_state_in_float32(bert: Bert) -> None:
+    need_products_in("bfloat16")
     optimiser = make_optimiser("muon", bert, precision=torch.bfloat16)
     for group in optimiser.param_groups:
         group["lr"] = 0.1
