@@ -86,6 +86,12 @@ def test_bad_input_is_named(encoder: Path, table: Path, tmp_path: Path) -> None:
         run("finetune", "classify", "-m", encoder, "--train", one, "-o", tmp_path / "x", "--quiet")
 
 
+def test_embeddings_are_not_moved_the_other_way(encoder: Path, table: Path, tmp_path: Path) -> None:
+    told = run("finetune", "classify", "-m", encoder, "--train", table, "-o", tmp_path / "x", "--adversarial", "-1")
+    assert told.exit_code == 2
+    assert not (tmp_path / "x").exists()
+
+
 def test_a_file_in_place_of_the_folder_is_noticed_before_anything_is_read(encoder: Path, tmp_path: Path) -> None:
     (tmp_path / "taken").write_text("mine")
     with pytest.raises(InputError, match="taken, a file; wanted a folder"):

@@ -108,7 +108,8 @@ def finetune(
         typer.Option("--precision", help="Of products: float32 or bfloat16; if none, what this machine is faster in."),
     ] = None,
     adversarial: Annotated[
-        float | None, typer.Option("--adversarial", help="Also learn from embeddings moved so far (FGM), such as 0.1.")
+        float | None,
+        typer.Option("--adversarial", min=0.0, help="Also learn from embeddings moved so far (FGM), such as 0.1."),
     ] = None,
     features: Annotated[
         str | None,
