@@ -3,7 +3,9 @@
 from dataclasses import replace
 from pathlib import Path
 
+import numpy as np
 import pytest
+from products import need_products_in
 from small_models import small_model
 
 from unmask.apps.predict import BLOCK, Predictor
@@ -48,6 +50,25 @@ def test_both_engines_give_the_same_answers(head: str, tmp_path: Path) -> None:
     assert (torch.engine, onnx.engine) == ("torch", "onnxruntime")
     for ours, theirs in zip(onnx(GIVEN[head]), torch(GIVEN[head]), strict=True):
         assert ours.to_dict() == rounded(theirs.to_dict())
+
+
+@pytest.mark.parametrize("head", GIVEN)
+def test_answers_in_bfloat16_are_nearly_those_in_float32(head: str) -> None:
+    need_products_in("bfloat16")
+    opened = small_model(head)
+    exact, quick = Predictor.of(opened), Predictor.of(opened, precision="bfloat16")
+    assert (exact.engine, quick.engine) == ("torch", "torch, products in bfloat16")
+    rows = exact.task.rows([exact.example(one) for one in GIVEN[head]], exact.tokenizer)
+    pairs = list(zip(exact.outputs(rows), quick.outputs(rows), strict=True))
+    assert max(abs(ours - theirs).max() for ours, theirs in pairs) > 0
+    for ours, theirs in pairs:
+        np.testing.assert_allclose(theirs, ours, atol=0.03 * max(1, abs(ours).max()))
+
+
+def test_a_serving_folder_keeps_its_own_precision(tmp_path: Path) -> None:
+    folder = export(small_model("classes"), tmp_path).folder
+    with pytest.raises(InputError, match="serving folder"):
+        Predictor.open(folder, precision="bfloat16")
 
 
 @pytest.fixture(scope="module")

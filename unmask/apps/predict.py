@@ -83,21 +83,36 @@ class Predictor:
     engine: str  # who computes, for people
 
     @classmethod
-    def open(cls, name: Path | str, *, device: str = "cpu", threads: int | None = None) -> "Predictor":
+    def open(
+        cls, name: Path | str, *, device: str = "cpu", threads: int | None = None, precision: str = "float32"
+    ) -> "Predictor":
         """The predictor of a folder, with the fastest engine that it has."""
-        return cls.of(open_any(name, device=device, threads=threads), str(name))
+        return cls.of(open_any(name, device=device, threads=threads), str(name), precision=precision)
 
     @classmethod
-    def of(cls, opened: "ServingFolder | ModelFolder", name: str = "the model") -> "Predictor":
-        """The predictor of an opened folder of either kind."""
-        return cls.of_serving(opened, name) if isinstance(opened, ServingFolder) else cls.of_model(opened, name)
+    def of(
+        cls, opened: "ServingFolder | ModelFolder", name: str = "the model", *, precision: str = "float32"
+    ) -> "Predictor":
+        """The predictor of an opened folder of either kind, a model folder's with products in this precision."""
+        if not isinstance(opened, ServingFolder):
+            return cls.of_model(opened, name, precision=precision)
+        if precision != "float32":
+            raise InputError(f"precision {precision!r} of {name}, a serving folder", wanted="a model folder")
+        return cls.of_serving(opened, name)
 
     @classmethod
-    def of_model(cls, opened: "ModelFolder", name: str = "the model") -> "Predictor":
+    def of_model(cls, opened: "ModelFolder", name: str = "the model", *, precision: str = "float32") -> "Predictor":
         """The predictor of a model that is open in torch."""
+        from unmask.model.heads import BertWithHead
+        from unmask.model.outputs import outputs_of
+        from unmask.training.half_precision import PRECISIONS, settled_precision
+
         task = task_of(opened.about, opened.config.positions, name)
-        outputs, _ = outputs_and_positions(opened.model)
-        return cls(task, opened.tokenizer, opened.about, outputs, "torch")
+        assert isinstance(opened.model, BertWithHead)
+        settled = settled_precision(precision, next(opened.model.parameters()).device.type)
+        outputs = partial(outputs_of, opened.model, precision=PRECISIONS[settled])
+        engine = "torch" if settled == "float32" else f"torch, products in {settled}"
+        return cls(task, opened.tokenizer, opened.about, outputs, engine)
 
     @classmethod
     def of_serving(cls, opened: ServingFolder, name: str = "the model") -> "Predictor":

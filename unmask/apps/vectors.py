@@ -62,10 +62,7 @@ class Embedding:
         if head in UNTAUGHT:
             task = _untaught(opened.about, opened.config.positions)
             return cls(task, opened.tokenizer, _mean_of_tokens(opened, name), taught=False)
-        if isinstance(opened, ServingFolder):
-            predictor = Predictor.of_serving(opened, name)
-        else:
-            predictor = Predictor.of_model(opened, name)
+        predictor = Predictor.of(opened, name)
         if not isinstance(predictor.task, TextEmbedding):
             wanted = "an embedding model or an encoder without a task"
             raise InputError(f"{name}, a model for {predictor.task.kind!r}", wanted=wanted, do="name one with -m")

@@ -177,7 +177,7 @@ def finetune(
     ] = None,
     precision: Annotated[
         str | None,
-        typer.Option("--precision", help="Of all sides' products while learning; if none, each as it comes."),
+        typer.Option("--precision", help="Of all sides' products; if none, each as it comes."),
     ] = None,
     *,
     console: Console,

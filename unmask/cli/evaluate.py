@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from unmask.cli.apps import Device, percent_done
+from unmask.cli.apps import Device, Precision, percent_done
 from unmask.cli.console import Answer, Console, verb
 from unmask.cli.finetune import parse_columns, parse_pairs
 from unmask.errors import InputError
@@ -49,23 +49,22 @@ def evaluate(
     ] = None,
     picture: Annotated[Path | None, typer.Option("--picture", help="Draw the score of each category here.")] = None,
     device: Device = "cpu",
+    precision: Precision = "float32",
     *,
     console: Console,
 ) -> Answer:
     """Measure a model: a fine-tuned one by its task's official figures, a pretrained one by minimal pairs or gaps."""
     from unmask.apps.predict import Predictor, open_any
-    from unmask.runtime.folder import ServingFolder
 
     started = time.monotonic()
     names = parse_pairs(rename, "--rename", "0=negative,1=positive")
     opened = open_any(model, device=device, threads=console.threads)
     if opened.about.head in TASK_HEADS:
-        if isinstance(opened, ServingFolder):
-            predictor = Predictor.of_serving(opened, model)
-        else:
-            predictor = Predictor.of_model(opened, model)
+        predictor = Predictor.of(opened, model, precision=precision)
         return _evaluate_task(predictor, data, parse_columns(columns), names, console, started)
 
+    if precision != "float32":
+        raise InputError(f"precision {precision!r} of a pretrained model's scores", wanted="float32")
     from unmask.apps.judging import judge_pretrained
 
     opened = open_any(model, device=device, head="masked_words", threads=console.threads)

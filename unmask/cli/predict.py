@@ -7,7 +7,7 @@ from typing import Annotated, Any
 
 import typer
 
-from unmask.cli.apps import Device, percent_done
+from unmask.cli.apps import Device, Precision, percent_done
 from unmask.cli.console import Answer, Console, verb
 from unmask.cli.finetune import parse_columns
 from unmask.errors import InputError
@@ -30,6 +30,7 @@ def predict(
         Path | None, typer.Option("--submit", metavar="DIR", help="Write the official answer file of the preset here.")
     ] = None,
     device: Device = "cpu",
+    precision: Precision = "float32",
     *,
     console: Console,
 ) -> Answer:
@@ -37,7 +38,7 @@ def predict(
     from unmask.apps.predict import Predictor
     from unmask.apps.refusing import Refused
 
-    predictor = Predictor.open(model, device=device, threads=console.threads)
+    predictor = Predictor.open(model, device=device, threads=console.threads, precision=precision)
     console.note(f"engine: {predictor.engine}")
     examples = [predictor.example(text if pair is None else (text, pair)) for text in texts or []]
     if source is not None:

@@ -40,10 +40,11 @@ from unmask.tasks.presets import PRESETS
 from unmask.tasks.task import Task
 from unmask.text.learning import learn_vocabulary
 from unmask.text.tokenizer import Tokenizer
+from unmask.training.half_precision import PRECISIONS
 from unmask.training.memory import HUGE_PAGES
 
 Examples = Sequence[TextExample] | Sequence[QuestionExample]
-WORKS = ("training", "prediction")
+TRAINING, PREDICTION, LOWER_PREDICTION = "training", "prediction", "prediction_lower"  # works
 
 MINILM = BertConfig(width=384, layers=6, heads=12, feed_forward=1536)
 DROPOUT, LEARNING_RATE = 0.1, 5e-5
@@ -139,27 +140,34 @@ def measure_finetuning(
 ) -> dict[str, Rounds]:
     """Training and prediction, all sides in turns, every round through the same examples; the first is not counted.
 
-    Each side has a process of its own and learns with products in its precision; predictions are in float32.
+    Each side has a process of its own and learns with products in its precision. Predictions are in float32, as
+    they come, and where ours has another precision once more with each side in its own.
     """
+    works = [TRAINING, PREDICTION, *([LOWER_PREDICTION] if ours != "float32" else [])]
     with TemporaryDirectory() as folder:
         sides = {"ours": Side(partial(our_works, trial, Path(folder), rounds + 1, ours), dict([HUGE_PAGES]))}
         if against_transformers:
             plain = {HUGE_PAGES[0]: "0"}
             sides |= {name: Side(partial(their_works, trial, name, theirs), plain) for name in ORDERS}
-        measured = in_turns(sides, WORKS, rounds=rounds)
+        measured = in_turns(sides, works, rounds=rounds)
     return {work: Rounds(**speeds) for work, speeds in measured.items()}
 
 
 def our_works(trial: Trial, folder: Path, epochs: int, precision: str) -> dict[str, Work]:
     """What ours does."""
     training = our_training(trial, folder, epochs=epochs, precision=precision)
-    return {"training": training, "prediction": our_prediction(trial)}
+    return {
+        TRAINING: training,
+        PREDICTION: our_prediction(trial),
+        LOWER_PREDICTION: our_prediction(trial, precision),
+    }
 
 
 def their_works(trial: Trial, order: str, precision: str) -> dict[str, Work]:
     """What theirs does, in random order or grouped by length."""
     training = their_training(trial, ORDERS[order], precision)
-    return {"training": training, "prediction": their_prediction(trial, by_length=order == "bucketed")}
+    predicting = partial(their_prediction, trial, by_length=order == "bucketed")
+    return {TRAINING: training, PREDICTION: predicting(), LOWER_PREDICTION: predicting(precision=precision)}
 
 
 def our_training(trial: Trial, folder: Path, *, epochs: int, precision: str = "float32") -> Work:
@@ -200,18 +208,18 @@ def their_training(trial: Trial, order: Callable[[Trial], list[int]], precision:
     return go
 
 
-def our_prediction(trial: Trial) -> Work:
+def our_prediction(trial: Trial, precision: str = "float32") -> Work:
     """What the head says of all rows, as prediction and evaluation have it."""
     model = deepcopy(trial.model)
 
     def go() -> int:
-        outputs_of(model, trial.rows)
+        outputs_of(model, trial.rows, precision=PRECISIONS[precision])
         return len(trial.examples)
 
     return go
 
 
-def their_prediction(trial: Trial, *, by_length: bool = False) -> Work:
+def their_prediction(trial: Trial, *, by_length: bool = False, precision: str = "float32") -> Work:
     """Batches in the order of the file, or shortest first."""
     model, features, collate = their_model(trial).eval(), their_features(trial), their_collator(trial)
     places = list(range(len(features)))
@@ -220,7 +228,7 @@ def their_prediction(trial: Trial, *, by_length: bool = False) -> Work:
 
     def go() -> int:
         for batch in _batches(places, trial.batch_size):
-            with torch.inference_mode():
+            with torch.inference_mode(), torch.autocast("cpu", PRECISIONS[precision], enabled=precision != "float32"):
                 model(**collate([features[place] for place in batch]))
         return len(trial.examples)
 

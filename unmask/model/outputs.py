@@ -20,6 +20,7 @@ def outputs_of(
     rows: Sequence[Row],
     *,
     tokens: int = BATCH_TOKENS,
+    precision: torch.dtype = torch.float32,  # of products
     report: Report = lambda *_: None,
 ) -> list[NDArray[np.float32]]:
     """The head's numbers for each row: a vector where the head reads sequences, a vector a token where it reads tokens.
@@ -39,8 +40,9 @@ def outputs_of(
     done, total = 0, sum(len(row.ids) for row in rows)
     ids, segments = [row.ids for row in rows], [row.segments for row in rows]
     model.eval()
+    device = next(model.parameters()).device.type
     for which, batch in batches_by_length(ids, segments, tokens=tokens):
-        with torch.inference_mode():
+        with torch.inference_mode(), torch.autocast(device, precision, enabled=precision != torch.float32):
             numbers = model(batch).float().cpu().numpy()
         for row, part in zip(which, _parts(model, batch, numbers), strict=True):
             found[row] = part
