@@ -165,6 +165,7 @@ def test_without_a_dev_file_a_part_is_set_aside(encoder: Path, reviews: Path, tm
     assert len(run.training) + len(run.dev) == len(ROWS)
     assert not {example.text for example in run.training} & {example.text for example in run.dev}
     assert any("set aside" in note for note in notes)
+    assert any(note.startswith(f"measured on {len(run.dev)}, fewer than 30") for note in notes)
     run.train()
     assert open_model(tmp_path / "split").about.provenance["dev"] == "10% of reviews.csv"
 

@@ -53,6 +53,7 @@ from unmask.training.same_settings import SETTINGS, check_same_settings
 
 DEV_SHARE = 0.1  # of the training examples, where no dev file is given
 OUTCOME = "outcome.json"
+FEW = 30  # examples below which a score is mostly chance: its deviation is then about a tenth
 OnStep = Callable[[Standing], None]
 
 
@@ -195,7 +196,10 @@ class FineTuningRun:
             divided = [(part, None) if part.source.name in measured else self._set_aside(part, task) for part in train]
             train, dev = [kept for kept, _ in divided], dev + [aside for _, aside in divided if aside is not None]
         self.dev_parts = dev
-        return joined([self._first(part) for part in train]).examples, joined(dev).examples, task
+        examples, asked = joined([self._first(part) for part in train]).examples, joined(dev).examples
+        if len(asked) < FEW:
+            self.note(f"measured on {len(asked)}, fewer than {FEW}: the score says little; give more with --dev")
+        return examples, asked, task
 
     def _parts(self, sources: Sequence[Source], part: str) -> list[Part]:
         names = self.request.rename
