@@ -4,6 +4,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 import torch
+from products import need_products_in
 
 from unmask.errors import InputError
 from unmask.lab import bench_finetune
@@ -107,8 +108,14 @@ def test_a_folder_without_training_examples_is_refused(tmp_path: Path) -> None:
         make_trial("classify", tmp_path)
 
 
-def test_all_sides_are_measured_in_every_round() -> None:
-    measured = measure_finetuning(make_trial("classify"), rounds=2, against_transformers=True)
+@pytest.mark.parametrize(
+    ("precision", "works"),
+    [("float32", ["training", "prediction"]), ("bfloat16", ["training", "prediction", "prediction_lower"])],
+)
+def test_all_sides_are_measured_in_every_round(precision: str, works: list[str]) -> None:
+    need_products_in(precision)
+    measured = measure_finetuning(make_trial("classify"), rounds=2, against_transformers=True, ours=precision)
+    assert list(measured) == works
     for speeds in measured.values():
         assert [len(side) for side in (speeds.ours, speeds.theirs, speeds.bucketed)] == [2, 2, 2]
 
