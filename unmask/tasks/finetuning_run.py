@@ -196,10 +196,10 @@ class FineTuningRun:
             divided = [(part, None) if part.source.name in measured else self._set_aside(part, task) for part in train]
             train, dev = [kept for kept, _ in divided], dev + [aside for _, aside in divided if aside is not None]
         self.dev_parts = dev
-        examples, asked = joined([self._first(part) for part in train]).examples, joined(dev).examples
-        if len(asked) < FEW:
-            self.note(f"measured on {len(asked)}, fewer than {FEW}: the score says little; give more with --dev")
-        return examples, asked, task
+        learned, held = joined([self._first(part) for part in train]).examples, joined(dev).examples
+        if len(held) < FEW:
+            self.note(f"measured on {len(held)}, fewer than {FEW}: the score says little; give more with --dev")
+        return learned, held, task
 
     def _parts(self, sources: Sequence[Source], part: str) -> list[Part]:
         names = self.request.rename
