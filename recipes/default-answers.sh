@@ -11,7 +11,7 @@ learn() { # MODEL WORK FROZEN RATE SEED
     "$unmask" finetune answer -m "$1" -o "$2" --freeze "$3" --lr "$4" --seed "$5" \
         --train squad1="$data/squad" --train cmrc2018="$data/cmrc2018" --most "${MOST:-36000}" \
         --dev squad1="$data/squad" --dev cmrc2018="$data/cmrc2018/trial.json" \
-        --length "${LENGTH:-384}" --marked --epochs "${EPOCHS:-1}" --batch-size 16
+        --length "${LENGTH:-384}" --marked --epochs "${EPOCHS:-1}" --batch-size 16 --precision "${PRECISION:-auto}"
 }
 
 # The layers first; then, with another share, the word embeddings as well.
