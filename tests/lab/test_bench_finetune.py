@@ -22,18 +22,10 @@ from unmask.lab.bench_finetune import (
     their_model,
     their_training,
 )
-from unmask.model.config import BertConfig
 from unmask.model.outputs import outputs_of
 from unmask.training.journal import Journal
 
-
-@pytest.fixture(autouse=True)
-def little(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(bench_finetune, "MINILM", BertConfig(width=32, layers=1, heads=2, feed_forward=64))
-    monkeypatch.setattr(bench_finetune, "PIECES", 60)
-    monkeypatch.setattr(bench_finetune, "DROPOUT", 0.0)
-    few = {name: replace(kind, batch_size=4, examples=8) for name, kind in KINDS.items()}
-    monkeypatch.setattr(bench_finetune, "KINDS", few)
+pytestmark = pytest.mark.usefixtures("little_trials")
 
 
 @pytest.mark.parametrize("kind", KINDS)

@@ -182,7 +182,8 @@ def finetune(
     *,
     console: Console,
 ) -> Answer:
-    """Fine-tuning and prediction: examples a second of ours, of theirs, and the ratio ours / theirs."""
+    """Fine-tuning, prediction, and prediction as exported: examples a second, and the ratio ours / theirs."""
+    from unmask.lab.bench_exported import measure_exported
     from unmask.lab.bench_finetune import make_trial, measure_finetuning, minilm_if_installed
     from unmask.training.half_precision import AUTO, settled_precision
 
@@ -197,6 +198,7 @@ def finetune(
         trial = make_trial(kind, data, model, seed=console.seed)
         console.note(f"{kind}: {rounds + 1} rounds of {len(trial.examples)} examples in turns, the first not counted")
         measured = measure_finetuning(trial, rounds=rounds, against_transformers=against is not None, **precisions)
+        measured |= measure_exported(trial, rounds=rounds, against_transformers=against is not None)
         fields[kind] = {name: speeds.to_dict() for name, speeds in measured.items()}
         fields[kind] |= {"examples": len(trial.examples), "batch_size": trial.batch_size, "made_up": data is None}
         lines += [f"{kind}, {name}: {_rivals_in_words(fields[kind][name])}" for name in measured]
