@@ -41,7 +41,7 @@ def test_it_says_where_it_listens_with_which_models_and_engines(running: Running
     assert running.said["address"].startswith("http://127.0.0.1:")
     assert running.said["models"] == [
         {"name": "quick", "asks": ["classify"], "engine": "onnxruntime"},
-        {"name": "vectors", "asks": ["embeddings", "explain"], "engine": "torch"},
+        {"name": "vectors", "asks": ["embeddings", "explain"], "engine": "onnxruntime"},
     ]
 
 

@@ -1,7 +1,7 @@
 """Answers of a fine-tuned model: examples of its task in, an answer for each out, in their order, however many.
 
-The engine is whatever gives the head's outputs for rows: onnxruntime for a serving folder, torch for a model folder.
-Rows are made and answers are read by the same code for both.
+The engine is whatever gives the head's outputs for rows: onnxruntime for a serving folder, torch for a model folder
+until it is asked much. Rows are made and answers are read by the same code for both.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -42,6 +42,19 @@ class Outputs(Protocol):
     def __call__(self, rows: Sequence[Row], *, report: Report = ...) -> list[Floats]: ...
 
 
+class AnyEngine(Protocol):
+    """Who computes."""
+
+    @property
+    def name(self) -> str:
+        """Its name, for people."""
+        ...
+
+    def outputs(self, rows: Sequence[Row], *, report: Report = ...) -> list[Floats]:
+        """The head's numbers for each row, in the rows' order."""
+        ...
+
+
 def open_any(
     name: Path | str, *, device: str = "cpu", head: str | None = None, threads: int | None = None
 ) -> "ServingFolder | ModelFolder":
@@ -79,8 +92,7 @@ class Predictor:
     task: Task
     tokenizer: Tokenizer
     about: About
-    outputs: Outputs
-    engine: str  # who computes, for people
+    engine: AnyEngine
 
     @classmethod
     def open(
@@ -103,22 +115,21 @@ class Predictor:
     @classmethod
     def of_model(cls, opened: "ModelFolder", name: str = "the model", *, precision: str = "float32") -> "Predictor":
         """The predictor of a model that is open in torch."""
-        from unmask.model.heads import BertWithHead
-        from unmask.model.outputs import outputs_of
-        from unmask.training.half_precision import PRECISIONS, settled_precision
+        from unmask.compress.model_engine import ModelEngine
 
         task = task_of(opened.about, opened.config.positions, name)
-        assert isinstance(opened.model, BertWithHead)
-        settled = settled_precision(precision, next(opened.model.parameters()).device.type)
-        outputs = partial(outputs_of, opened.model, precision=PRECISIONS[settled])
-        engine = "torch" if settled == "float32" else f"torch, products in {settled}"
-        return cls(task, opened.tokenizer, opened.about, outputs, engine)
+        return cls(task, opened.tokenizer, opened.about, ModelEngine(opened, precision=precision))
 
     @classmethod
     def of_serving(cls, opened: ServingFolder, name: str = "the model") -> "Predictor":
         """The predictor of an exported model."""
         task = task_of(opened.about, opened.config.positions, name)
-        return cls(task, opened.tokenizer, opened.about, opened.engine.outputs, opened.engine.name)
+        return cls(task, opened.tokenizer, opened.about, opened.engine)
+
+    @property
+    def outputs(self) -> Outputs:
+        """What the engine says of rows."""
+        return self.engine.outputs
 
     @property
     def asked(self) -> Asked:

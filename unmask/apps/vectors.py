@@ -1,13 +1,13 @@
 """Texts as unit vectors, whatever model gives them: a model's name and texts in, an array with a line for each out.
 
 An embedding model is read as it was taught; an encoder that never was gives the mean of its tokens. Serving folders
-answer by onnxruntime, model folders by torch.
+answer by onnxruntime, model folders by torch until they are asked much.
 """
 
 import hashlib
 from collections import Counter
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property, partial
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -167,11 +167,11 @@ def _mean_of_tokens(opened: "ServingFolder | ModelFolder", name: str) -> Outputs
             wanted = "a model folder, or the serving folder of an embedding model"
             raise InputError(f"{name}, a serving folder with the head {opened.about.head!r}", wanted=wanted)
         return partial(_means, opened.engine.outputs)
+    from unmask.compress.model_engine import ModelEngine
     from unmask.model.heads import BertWithHead, make_head
-    from unmask.model.outputs import outputs_of
 
     pooling = BertWithHead(opened.bert, make_head("embedding", opened.config, pooling="mean")).eval()
-    return partial(outputs_of, pooling)
+    return ModelEngine(replace(opened, model=pooling, about=About("embedding", pooling="mean"))).outputs
 
 
 def _means(outputs: Outputs, rows: Sequence[Row], *, report: Report = lambda *_: None) -> list[Floats]:

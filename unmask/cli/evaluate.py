@@ -92,7 +92,6 @@ def _evaluate_task(
 ) -> Answer:
     from unmask.tasks.sources import find_sources, measured_as, read_parts, renamed
 
-    console.note(f"engine: {predictor.engine}")
     (source,) = find_sources(predictor.asked, [data])
     parts = read_parts([source], "dev", columns=columns, note=console.note)
     if not parts:
@@ -101,6 +100,7 @@ def _evaluate_task(
     predictor = replace(predictor, task=measured_as(predictor.task, source))
     with percent_done(console, "answering") as report:
         scores = predictor.evaluate(reading, report=report or (lambda *_: None))
+    console.note(f"engine: {predictor.engine.name}")
     metric = predictor.task.metric
     fields = {
         "task": predictor.asked.name,

@@ -39,7 +39,6 @@ def predict(
     from unmask.apps.refusing import Refused
 
     predictor = Predictor.open(model, device=device, threads=console.threads, precision=precision)
-    console.note(f"engine: {predictor.engine}")
     examples = [predictor.example(text if pair is None else (text, pair)) for text in texts or []]
     if source is not None:
         reading = predictor.asked.read(source, "test", columns=parse_columns(columns), labelled=False)
@@ -48,6 +47,7 @@ def predict(
         raise InputError("nothing to answer", wanted="texts, or a file of examples with --input")
     with percent_done(console, "answering", shown=source is not None) as report:
         answers = predictor.many(examples, report=report or (lambda *_: None))
+    console.note(f"engine: {predictor.engine.name}")
     refused = sum(isinstance(answer, Refused) for answer in answers)
     if refused:
         console.note(f"{refused:,} of {len(answers):,} could not be answered; their lines say why")

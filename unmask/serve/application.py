@@ -1,6 +1,6 @@
 """What can be asked of a folder: a model's or an application's folder in, for each ask (fill, classify, tag, answer,
-embeddings, explain; documents, faq, chat) the function that answers a batch of its examples out. Serving folders answer
-by onnxruntime, model folders by torch.
+embeddings, explain; documents, faq, chat) the function that answers a batch of its examples out. Answers come from
+onnxruntime, for model folders by an export in memory where it is small; torch explains them.
 """
 
 from copy import deepcopy
@@ -32,6 +32,7 @@ Model = TypeVar("Model", bound="Bert | BertWithHead")
 ASKS = {"classify": "classify", "regress": "classify", "tag": "tag", "answer": "answer"}  # kind of task: ask
 BUILTIN_CHAT = EMBEDDED / "chat"
 FILLING = ("pretraining", "masked_words")  # heads that fill masks
+LIGHT = 200_000_000  # bytes of a model that may lie in memory a second and a third time
 
 
 def open_application(name: Path | str, *, threads: int | None = None) -> Application:
@@ -49,9 +50,15 @@ def of_model(opened: "ServingFolder | ModelFolder", name: str = "the model") -> 
     """What a model answers; one that is open in torch explains its answers too."""
     if isinstance(opened, ServingFolder):
         return Application(opened.engine.name, _asks(opened, opened, name), opened.about.labels)
+    from unmask.compress.model_engine import can_be_exported, in_memory
+
+    quick = in_memory(opened) if can_be_exported(opened, within=LIGHT) else None
     twin = replace(opened, model=twin_of(opened.model))
-    asks = _asks(opened, twin, name) | {"explain": partial(_explain, twin)}
-    return Application("torch", asks, opened.about.labels)
+    asks = _asks(quick or opened, twin, name)
+    if opened.about.head in FILLING:
+        asks["embeddings"] = Embedding.of(opened, name).many
+    asks["explain"] = partial(_explain, twin)
+    return Application("torch" if quick is None else quick.engine.name, asks, opened.about.labels)
 
 
 def twin_of(model: "Model") -> "Model":
@@ -68,8 +75,7 @@ def _asks(opened: "ServingFolder | ModelFolder", explained: "ServingFolder | Mod
     """An encoder without a task gives vectors, the mean of its tokens; where it can, it fills masks."""
     head = opened.about.head
     if head in FILLING:
-        fill: dict[str, Ask] = {"fill": partial(_fill, Filler(the_model(opened), opened.tokenizer))}
-        return fill if isinstance(opened, ServingFolder) else fill | {"embeddings": Embedding.of(opened, name).many}
+        return {"fill": partial(_fill, Filler(the_model(opened), opened.tokenizer))}
     if head is None:
         return {"embeddings": Embedding.of(opened, name).many}
     predictor = Predictor.of(opened, name)
