@@ -93,7 +93,7 @@ class AnswerFinder:
                 do="make one with: unmask finetune answer",
             )
         self.tokenizer = tokenizer
-        self.outputs, positions = outputs_and_positions(model)
+        self.outputs, positions = outputs_and_positions(model, tokenizer, about)
         self.task = Answering.of(about, positions)
 
     @classmethod

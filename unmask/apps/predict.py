@@ -6,7 +6,6 @@ until it is asked much. Rows are made and answers are read by the same code for 
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from functools import partial
 from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
@@ -74,15 +73,20 @@ def the_model(opened: "ServingFolder | ModelFolder") -> "Bert | BertWithHead | S
     return opened if isinstance(opened, ServingFolder) else opened.model
 
 
-def outputs_and_positions(model: "Bert | BertWithHead | ServingFolder") -> tuple[Outputs, int]:
+def outputs_and_positions(
+    model: "Bert | BertWithHead | ServingFolder", tokenizer: Tokenizer, about: About
+) -> tuple[Outputs, int]:
     """What gives a model's outputs for rows, and the most pieces that a row may have."""
     if isinstance(model, ServingFolder):
         return model.engine.outputs, model.config.positions
+    from unmask.compress.model_engine import ModelEngine
+    from unmask.model.folder import ModelFolder
     from unmask.model.heads import BertWithHead
-    from unmask.model.outputs import outputs_of
+    from unmask.model.names import LoadReport
 
     assert isinstance(model, BertWithHead)
-    return partial(outputs_of, model), model.bert.config.positions
+    config = model.bert.config
+    return ModelEngine(ModelFolder(config, model, tokenizer, about, LoadReport())).outputs, config.positions
 
 
 @dataclass(frozen=True)

@@ -40,7 +40,7 @@ class EntityFinder:
         if about.head not in HEADS:
             raise InputError(f"a model with the head {about.head!r}", wanted="one that was fine-tuned for tagging")
         self.tokenizer = tokenizer
-        self.outputs, positions = outputs_and_positions(model)
+        self.outputs, positions = outputs_and_positions(model, tokenizer, about)
         self.task = Tagging.of(about, positions)
 
     def __call__(self, text: str) -> TaggedWords:
