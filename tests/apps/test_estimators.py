@@ -69,6 +69,14 @@ def test_texts_come_in_any_sequence(classifier: Classifier, way: Any) -> None:
     assert (classifier.predict(way(TEXTS)) == classifier.predict(TEXTS)).all()
 
 
+def test_many_texts_are_answered_by_the_other_engine_alike(
+    classifier: Classifier, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    few = classifier.predict_proba(TEXTS)
+    monkeypatch.setattr("unmask.compress.model_engine.ENOUGH", 1)
+    np.testing.assert_allclose(classifier.predict_proba(TEXTS), few, atol=1e-5)
+
+
 def test_pairs_come_as_tuples_arrays_or_tables(encoder: str) -> None:
     pairs = [(a, b) for a in GOOD + BAD for b in (GOOD[0], BAD[0])]
     same = [(a in GOOD) == (b in GOOD) for a, b in pairs]

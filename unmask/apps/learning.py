@@ -9,13 +9,14 @@ from typing import Any
 
 import torch
 
+from unmask.compress.model_engine import ModelEngine
 from unmask.data.splitting import split
 from unmask.errors import InputError
 from unmask.model.about import About
 from unmask.model.config import BertConfig
 from unmask.model.folder import ModelFolder, open_model, save_model
 from unmask.model.heads import BertWithHead
-from unmask.model.outputs import outputs_of
+from unmask.model.names import LoadReport
 from unmask.model.starting_point import was_averaged, with_fresh_head
 from unmask.tasks.classification import Classification
 from unmask.tasks.embedding import TextEmbedding
@@ -39,12 +40,15 @@ class Learned:
         if not examples:
             return []
         rows = self.task.rows(examples, self.tokenizer)
-        return list(self.task.answers(examples, rows, outputs_of(self.model, rows)))
+        engine = ModelEngine(ModelFolder(self.config, self.model, self.tokenizer, self._about({}), LoadReport()))
+        return list(self.task.answers(examples, rows, engine.outputs(rows)))
 
     def save(self, folder: Path, provenance: Mapping[str, Any]) -> None:
         """Writes a model folder, as `unmask finetune` does."""
-        about = About(head=self.task.head, task=self.task.kind, provenance=provenance, **self.task.about)
-        save_model(folder, self.config, self.model, self.tokenizer, about)
+        save_model(folder, self.config, self.model, self.tokenizer, self._about(provenance))
+
+    def _about(self, provenance: Mapping[str, Any]) -> About:
+        return About(head=self.task.head, task=self.task.kind, provenance=provenance, **self.task.about)
 
 
 def learn(
