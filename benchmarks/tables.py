@@ -133,6 +133,11 @@ PREDICTED = (  # record, measurement, its name in both languages, kinds of text
     ("2026-11-18_predict", "base, Chinese", ("base size, Chinese", "base 尺寸，中文"), ("sentences", "passages")),
     ("2026-11-16_predict", "mini, Chinese", ("mini size, Chinese", "mini 尺寸，中文"), ("sentences", "passages")),
 )
+FINETUNED = (  # work, its words in both languages, the form of the model
+    ("training", ("fine-tuning", "微调"), ", bfloat16"),  # theirs: float32
+    ("prediction_exported", ("predictions of", "预测"), ", float32"),
+    ("prediction_int8", ("predictions of", "预测"), ", int8"),
+)
 ROWS = [
     *(
         Row(
@@ -157,10 +162,11 @@ ROWS = [
     ),
     *(
         Row(
-            "2026-11-16_finetune_speed",
-            {"README.md": f"fine-tuning MiniLM, {name}", "README.zh.md": f"微调 MiniLM，{name}"},
-            finetuned(kind, "training"),
+            "2026-11-18_predictions",
+            {"README.md": f"{words[0]} MiniLM, {name}{form}", "README.zh.md": f"{words[1]} MiniLM，{name}{form}"},
+            finetuned(kind, work),
         )
+        for work, words, form in FINETUNED
         for kind, name in (("classify", "SST-2"), ("answer", "SQuAD"))
     ),
     Row(

@@ -1,8 +1,9 @@
 """Who computes a model folder's answers: torch at first, onnxruntime by an export in memory once there are many.
 
 In: a model that is open in torch, and rows. Out: what its head says of each row, as `outputs_of` gives it, to within
-rounding. An export takes as long as torch takes for some 8,000 tokens, whatever the size of the model; from then on
-onnxruntime saves a tenth to a quarter of the time (record 2026-11-18_model_engine).
+rounding. An export takes as long as torch takes for some 3,000 to 8,000 tokens, whatever the size of the model; from
+then on onnxruntime saves a tenth to a quarter of the time of many texts, and two thirds of that of one
+(record 2026-11-18_model_engine).
 """
 
 from collections.abc import Sequence
@@ -10,16 +11,16 @@ from collections.abc import Sequence
 import torch
 
 from unmask.compress.onnx_bert import bert_graph
-from unmask.compress.onnx_graph import LARGEST
 from unmask.data.rows import Row
 from unmask.model.folder import ModelFolder, count_parameters
 from unmask.model.heads import BertWithHead
 from unmask.model.outputs import outputs_of
-from unmask.runtime.engine import Engine, Floats, Report
+from unmask.runtime.engine import TWICE, Engine, Floats, Report
 from unmask.runtime.folder import ServingFolder
 from unmask.training.half_precision import PRECISIONS, settled_precision
 
 ENOUGH = 50_000  # tokens that make up for an export
+CALL = 400  # tokens that a call counts as beside its own: a hundred texts one by one make up for it too
 
 
 class ModelEngine:
@@ -29,7 +30,7 @@ class ModelEngine:
         assert isinstance(opened.model, BertWithHead)
         self.opened, self.model = opened, opened.model
         self.precision = settled_precision(precision, _device(opened))
-        self._tokens = 0  # that were asked for
+        self._tokens = 0  # that were asked for, calls included
         self._served: ServingFolder | None = None
 
     @property
@@ -41,7 +42,7 @@ class ModelEngine:
 
     def outputs(self, rows: Sequence[Row], *, report: Report = lambda *_: None) -> list[Floats]:
         """What the head says of each row, in their order."""
-        self._tokens += sum(len(row.ids) for row in rows)
+        self._tokens += CALL + sum(len(row.ids) for row in rows)
         if self._served is None and self._worth_an_export:
             self._served = in_memory(self.opened)
         if self._served is not None:
@@ -50,7 +51,8 @@ class ModelEngine:
 
     @property
     def _worth_an_export(self) -> bool:
-        return self._tokens >= ENOUGH and self.precision == "float32" and can_be_exported(self.opened)
+        """Models that are too large for a session of each thread, such as base, gain nothing by it."""
+        return self._tokens >= ENOUGH and self.precision == "float32" and can_be_exported(self.opened, within=TWICE)
 
 
 def in_memory(opened: ModelFolder) -> ServingFolder:
@@ -72,7 +74,7 @@ def in_memory(opened: ModelFolder) -> ServingFolder:
     return ServingFolder(opened.config, opened.about, opened.tokenizer, engine)
 
 
-def can_be_exported(opened: ModelFolder, *, within: int = LARGEST) -> bool:
+def can_be_exported(opened: ModelFolder, *, within: int) -> bool:
     """Whether a model on a processor has a graph of at most so many bytes: those that read left to right have none."""
     return _device(opened) == "cpu" and not opened.config.causal and 4 * count_parameters(opened.model) <= within
 

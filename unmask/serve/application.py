@@ -32,7 +32,7 @@ Model = TypeVar("Model", bound="Bert | BertWithHead")
 ASKS = {"classify": "classify", "regress": "classify", "tag": "tag", "answer": "answer"}  # kind of task: ask
 BUILTIN_CHAT = EMBEDDED / "chat"
 FILLING = ("pretraining", "masked_words")  # heads that fill masks
-LIGHT = 200_000_000  # bytes of a model that may lie in memory a second and a third time
+LIGHT = 500_000_000  # bytes of a model that may lie in memory a second and a third time: base, not large
 
 
 def open_application(name: Path | str, *, threads: int | None = None) -> Application:
