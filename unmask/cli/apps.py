@@ -21,7 +21,8 @@ if TYPE_CHECKING:
 Model = Annotated[str, typer.Option("-m", "--model", metavar="MODEL", help="A model folder or a model's name.")]
 Device = Annotated[str, typer.Option("--device", help="Where to compute: cpu, cuda, cuda:1, mps.")]
 Precision = Annotated[
-    str, typer.Option("--precision", help="Of products: float32, bfloat16, or auto: what this CPU is faster in.")
+    str,
+    typer.Option("--precision", help="Of products: float32, bfloat16, float16, or auto: what this CPU is faster in."),
 ]
 Texts = Annotated[list[str], typer.Argument(metavar="TEXT", help="A text, in quotes, or several.")]
 
