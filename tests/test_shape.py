@@ -113,6 +113,10 @@ def test_starting_loads_no_engine(code: str) -> None:
     assert not {"torch", "onnxruntime", "pyarrow", "tokenizers", "numpy", "sklearn"} & loaded_by(code)
 
 
+def test_a_few_answers_do_not_wait_for_what_writes_graphs() -> None:
+    assert "onnx" not in loaded_by("import unmask.compress.model_engine, unmask.apps.learning")
+
+
 @pytest.mark.parametrize("readme", ["README.md", "README.zh.md"])
 def test_the_file_map_names_every_file_of_the_package_and_no_other(readme: str) -> None:
     page = (PROJECT / readme).read_text(encoding="utf-8")

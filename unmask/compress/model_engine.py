@@ -10,7 +10,6 @@ from collections.abc import Sequence
 
 import torch
 
-from unmask.compress.onnx_bert import bert_graph
 from unmask.data.rows import Row
 from unmask.model.folder import ModelFolder, count_parameters
 from unmask.model.heads import BertWithHead
@@ -69,6 +68,8 @@ def in_memory(opened: ModelFolder) -> ServingFolder:
     >>> [states.shape for states in in_memory(opened).engine.outputs([Row([2, 1, 3], [0, 0, 0], 0)])]
     [(3, 128)]
     """
+    from unmask.compress.onnx_bert import bert_graph  # brings onnx, which those who ask little need not wait for
+
     graph = bert_graph(opened).SerializeToString()
     engine = Engine(graph, opened.about.head, threads=torch.get_num_threads())
     return ServingFolder(opened.config, opened.about, opened.tokenizer, engine)
