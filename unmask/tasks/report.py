@@ -90,9 +90,13 @@ FINDINGS: dict[type[Task], Callable[[Any, Any, Any], Findings]] = {
 def curves(events: Iterable[Mapping[str, Any]], metric: str) -> list[Part]:
     """The loss of training, smoothed, and the score on the examples set aside, over the steps of the run.
 
-    >>> events = [{"step": 1, "loss": 0.7}, {"step": 2, "loss": 0.5, "held_out": {"accuracy": 0.8}}]
-    >>> [(part.title, part.curve) for part in curves(events, "accuracy")]
-    [('Loss', ((1, 0.7), (2, 0.5))), ('accuracy', ((2, 0.8),))]
+    A score that was measured once is no curve.
+
+    >>> events = [{"step": 1, "loss": 0.7, "held_out": {"F1": 0.6}}, {"step": 2, "loss": 0.5, "held_out": {"F1": 0.8}}]
+    >>> [(part.title, part.curve) for part in curves(events, "F1")]
+    [('Loss', ((1, 0.7), (2, 0.5))), ('F1', ((1, 0.6), (2, 0.8)))]
+    >>> [part.title for part in curves(events[:1], "F1")]
+    ['Loss']
     """
     events = list(events)
     steps, losses = [e["step"] for e in events if "loss" in e], [e["loss"] for e in events if "loss" in e]
@@ -101,7 +105,7 @@ def curves(events: Iterable[Mapping[str, Any]], metric: str) -> list[Part]:
     scores = tuple((e["step"], e["held_out"][metric]) for e in events if metric in e.get("held_out", {}))
     loss = tuple(zip(steps[::every], smoothed[::every], strict=True))
     parts = [Lines("Loss", loss, "loss", "Of the training examples, smoothed.")] if loss else []
-    return [*parts, *([Lines(metric, scores, metric, "On the examples set aside.")] if scores else [])]
+    return [*parts, *([Lines(metric, scores, metric, "On the examples set aside.")] if len(scores) > 1 else [])]
 
 
 def lengths(task: Task, examples: Sequence[Any], tokenizer: Tokenizer) -> Bars:

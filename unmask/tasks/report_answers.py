@@ -38,15 +38,21 @@ def findings_of_answers(task: Answering, examples: Sequence[QuestionExample], an
     expected = [[answer.text for answer in example.answers or ()] for example in examples]
     scores = measure(expected, [answer.answer for answer in answers])
     values = np.array([scores.exact, scores.f1]).T  # (N, 2)
+    lengths = [len(example.context) for example in examples]
     groups = {
         "Kinds of questions": [question_kind(example.question) for example in examples],
-        "Lengths of contexts": length_groups([len(example.context) for example in examples]),
+        "Lengths of contexts": length_groups(lengths),
         "Answers": ["there is one" if example.answers else "there is none" for example in examples],
     }
+    ranks = {"Lengths of contexts": lengths}
     return Findings(
         interval(scores.f1),
         (
-            *(group_table(title, names, values) for title, names in groups.items() if len(set(names)) > 1),
+            *(
+                group_table(title, names, values, ranks.get(title))
+                for title, names in groups.items()
+                if len(set(names)) > 1
+            ),
             worst_answers(examples, answers, values[:, 1]),
         ),
     )
@@ -71,15 +77,24 @@ def length_groups(lengths: Sequence[int]) -> list[str]:
     return [f"up to {limits[np.searchsorted(limits, length)]:,} characters" for length in lengths]
 
 
-def group_table(title: str, names: Sequence[str], values: Values) -> Table:
-    """The mean figures of each group, the largest first."""
+def group_table(title: str, names: Sequence[str], values: Values, ranks: Sequence[int] | None = None) -> Table:
+    """The mean figures of each group, the largest first; where questions have ranks, in the order of these.
+
+    >>> table = group_table("", ["up to 9", "up to 20", "up to 20"], np.ones((3, 2)), [7, 12, 19])
+    >>> [row[0] for row in table.rows]
+    ['up to 9', 'up to 20']
+    """
     kinds, owners, counts = np.unique(names, return_inverse=True, return_counts=True)
     rows = [
         (str(kind), int(counts[number]), *values[owners == number].mean(0).tolist())
         for number, kind in enumerate(kinds)
     ]
-    ranked = sorted(rows, key=lambda row: (-row[1], row[0]))
-    return Table(title, ("", "questions", "exact match", "F1"), tuple(ranked))
+    if ranks is not None:
+        lowest = [np.asarray(ranks)[owners == number].min() for number in range(len(kinds))]
+        ordered = [rows[number] for number in np.argsort(lowest)]
+    else:
+        ordered = sorted(rows, key=lambda row: (-row[1], row[0]))
+    return Table(title, ("", "questions", "exact match", "F1"), tuple(ordered))
 
 
 def worst_answers(examples: Sequence[QuestionExample], answers: Sequence[Answered], scores: Values) -> Table:
