@@ -47,7 +47,7 @@ def test_both_engines_give_the_same_answers(head: str, tmp_path: Path) -> None:
         Predictor.open(folder)
         for folder in (saved(opened, tmp_path / "model"), export(opened, tmp_path / "serving").folder)
     )
-    assert (torch.engine.name, onnx.engine.name) == ("torch", "onnxruntime")
+    assert (torch.engine, onnx.engine) == ("torch", "onnxruntime")
     for ours, theirs in zip(onnx(GIVEN[head]), torch(GIVEN[head]), strict=True):
         assert ours.to_dict() == rounded(theirs.to_dict())
 
@@ -57,7 +57,7 @@ def test_answers_in_bfloat16_are_nearly_those_in_float32(head: str) -> None:
     need_products_in("bfloat16")
     opened = small_model(head)
     exact, quick = Predictor.of(opened), Predictor.of(opened, precision="bfloat16")
-    assert (exact.engine.name, quick.engine.name) == ("torch", "torch, products in bfloat16")
+    assert (exact.engine, quick.engine) == ("torch", "torch, products in bfloat16")
     rows = exact.task.rows([exact.example(one) for one in GIVEN[head]], exact.tokenizer)
     pairs = list(zip(exact.outputs(rows), quick.outputs(rows), strict=True))
     assert max(abs(ours - theirs).max() for ours, theirs in pairs) > 0

@@ -76,4 +76,4 @@ def test_predictions_of_a_folder_are_the_same_by_either(tmp_path: Path, monkeypa
     monkeypatch.setattr(model_engine, "ENOUGH", 1)
     many = Predictor.of(open_model(tmp_path))
     assert [answer.to_dict()["label"] for answer in many(texts)] == expected
-    assert (few.engine.name, many.engine.name) == ("torch", "onnxruntime")
+    assert (few.engine, many.engine) == ("torch", "onnxruntime")

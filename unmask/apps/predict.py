@@ -96,7 +96,7 @@ class Predictor:
     task: Task
     tokenizer: Tokenizer
     about: About
-    engine: AnyEngine
+    computing: AnyEngine
 
     @classmethod
     def open(
@@ -131,9 +131,14 @@ class Predictor:
         return cls(task, opened.tokenizer, opened.about, opened.engine)
 
     @property
+    def engine(self) -> str:
+        """Who computes now, for people."""
+        return self.computing.name
+
+    @property
     def outputs(self) -> Outputs:
         """What the engine says of rows."""
-        return self.engine.outputs
+        return self.computing.outputs
 
     @property
     def asked(self) -> Asked:

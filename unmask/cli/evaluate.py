@@ -100,7 +100,7 @@ def _evaluate_task(
     predictor = replace(predictor, task=measured_as(predictor.task, source))
     with percent_done(console, "answering") as report:
         scores = predictor.evaluate(reading, report=report or (lambda *_: None))
-    console.note(f"engine: {predictor.engine.name}")
+    console.note(f"engine: {predictor.engine}")
     metric = predictor.task.metric
     fields = {
         "task": predictor.asked.name,

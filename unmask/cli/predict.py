@@ -47,7 +47,7 @@ def predict(
         raise InputError("nothing to answer", wanted="texts, or a file of examples with --input")
     with percent_done(console, "answering", shown=source is not None) as report:
         answers = predictor.many(examples, report=report or (lambda *_: None))
-    console.note(f"engine: {predictor.engine.name}")
+    console.note(f"engine: {predictor.engine}")
     refused = sum(isinstance(answer, Refused) for answer in answers)
     if refused:
         console.note(f"{refused:,} of {len(answers):,} could not be answered; their lines say why")
