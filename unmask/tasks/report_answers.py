@@ -39,23 +39,13 @@ def findings_of_answers(task: Answering, examples: Sequence[QuestionExample], an
     scores = measure(expected, [answer.answer for answer in answers])
     values = np.array([scores.exact, scores.f1]).T  # (N, 2)
     lengths = [len(example.context) for example in examples]
-    groups = {
-        "Kinds of questions": [question_kind(example.question) for example in examples],
-        "Lengths of contexts": length_groups(lengths),
-        "Answers": ["there is one" if example.answers else "there is none" for example in examples],
-    }
-    ranks = {"Lengths of contexts": lengths}
-    return Findings(
-        interval(scores.f1),
-        (
-            *(
-                group_table(title, names, values, ranks.get(title))
-                for title, names in groups.items()
-                if len(set(names)) > 1
-            ),
-            worst_answers(examples, answers, values[:, 1]),
-        ),
-    )
+    groups: list[tuple[str, list[str], list[int] | None]] = [
+        ("Kinds of questions", [question_kind(example.question) for example in examples], None),
+        ("Lengths of contexts", length_groups(lengths), lengths),
+        ("Answers", ["there is one" if example.answers else "there is none" for example in examples], None),
+    ]
+    tables = [group_table(title, names, values, ranks) for title, names, ranks in groups if len(set(names)) > 1]
+    return Findings(interval(scores.f1), (*tables, worst_answers(examples, answers, values[:, 1])))
 
 
 def question_kind(question: str) -> str:
