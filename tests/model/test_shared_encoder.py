@@ -140,12 +140,6 @@ def test_what_differs_is_stored_in_int8_where_that_is_asked_for(tmp_path: Path, 
     assert sizes[1] < 0.8 * sizes[0]
 
 
-def test_int8_needs_a_base(tmp_path: Path, default: Path) -> None:
-    with pytest.raises(InputError, match="int8 without a base"):
-        save(tmp_path / "whole", learned(default, "classes"), dtype="int8")
-    assert not (tmp_path / "whole").exists()
-
-
 def test_a_whole_float32_base_lends_what_a_float16_folder_does_not_store(tmp_path: Path, default: Path) -> None:
     made = learned(default, "span")
     opened = open_model(save(tmp_path / "shared", made, base=default, dtype="float16"))

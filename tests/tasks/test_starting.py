@@ -20,7 +20,9 @@ from unmask.tasks.objectives import Learner, make_model
 from unmask.tasks.pretraining_run import Outcome, PretrainingRun, Request
 from unmask.tasks.starting import Start, find_start, start_from_model, start_from_vectors, weights_hash
 from unmask.text.tokenizer import Tokenizer
+from unmask.text.vocabulary import SPECIAL_PIECES
 
+LETTERS_INSIDE = [f"##{letter}" for letter in "abcdefghijklmnopqrstuvwxyz"]
 SHAPE = BertConfig(width=16, layers=1, heads=2, feed_forward=32, positions=64, initial_deviation=0.2)
 CHANGES = {"steps": 4, "lengths": (24,), "batch_tokens": 96, "part_tokens": 96, "held_out": 0.3, "seed": 3}
 
@@ -180,6 +182,33 @@ def test_words_from_a_file_become_pieces(
     assert open_model(tmp_path / "run").tokenizer.pieces[-2:] == ("gardens", "mousehole")
 
 
+@pytest.mark.parametrize("head", ["pretraining", None])
+@pytest.mark.parametrize("counted", [True, False])
+def test_a_model_goes_on_under_another_vocabulary(
+    ask: Callable[..., Request], folder: Callable[..., Path], tmp_path: Path, head: str | None, counted: bool
+) -> None:
+    other = tmp_path / "other.txt"
+    other.write_text("\n".join([*SPECIAL_PIECES, *"abcdefghijklmnopqrstuvwxyz", "the", "garden", *LETTERS_INSIDE]))
+    request = ask(from_model=str(folder(head)), vocabulary=other, changes={"counted_start": counted})
+    outcome, notes = run(request)
+    assert any("its vocabulary is another" in note for note in notes)
+    reached = open_model(request.folder)
+    assert reached.tokenizer.size == reached.config.vocabulary_size == len(other.read_text().split("\n"))
+    assert (reached.config.layers, reached.config.width) == (1, 16)
+    told = reached.about.provenance["start"]["pieces"]
+    assert sum(told.values()) == reached.tokenizer.size
+    again, _ = run(request)
+    assert (again.before, again.after) == (outcome.before, outcome.after)
+
+
+def test_a_vocabulary_may_be_learned_for_a_model_that_has_another(
+    ask: Callable[..., Request], folder: Callable[..., Path]
+) -> None:
+    request = ask(from_model=str(folder("pretraining")), vocabulary_size=90)
+    run(request)
+    assert open_model(request.folder).tokenizer.size == 90
+
+
 def test_a_run_goes_on_gently_unless_told_otherwise(ask: Callable[..., Request], folder: Callable[..., Path]) -> None:
     going_on = ask(from_model=str(folder("pretraining")))
     assert PretrainingRun(going_on).settings.learning_rate == 1e-4
@@ -212,6 +241,7 @@ def test_sequences_longer_than_the_models_positions_are_refused(
     [
         ({"vectors": Path("v.txt"), "model": "m"}, "one start"),
         ({"additions": "5"}, "wanted --from"),
+        ({"model": "m", "additions": "5", "other_pieces": True}, "one of the two"),
         ({"vectors": Path("no-such-file")}, "no file"),
         ({"model": "run", "folder": Path("run")}, "another folder"),
     ],
@@ -224,8 +254,6 @@ def test_contradictory_starts_are_refused(asked: dict[str, Any], words: str, tmp
 @pytest.mark.parametrize(
     ("asked", "words"),
     [
-        ({"from_model": "bert", "vocabulary": Path("vocab.txt")}, "the vocabulary of the model"),
-        ({"from_model": "bert", "vocabulary_size": 100}, "the vocabulary of the model"),
         ({"general": Path("news.txt")}, "without --from"),
     ],
 )

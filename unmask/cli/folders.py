@@ -49,7 +49,7 @@ def convert(
     ] = Form.folder,
     dtype: Annotated[
         Precision,
-        typer.Option("--dtype", help="Numbers as stored; float16 halves a folder, int8 what differs from --base."),
+        typer.Option("--dtype", help="Numbers as stored; float16 halves a folder, int8 again (read by unmask alone)."),
     ] = Precision.float32,
     base: Annotated[
         str | None,

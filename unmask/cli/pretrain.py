@@ -88,7 +88,8 @@ def pretrain(
         Path | None, typer.Option(metavar="FILE", help="GloVe or word2vec vectors that the word embeddings start from.")
     ] = None,
     from_model: Annotated[
-        str | None, typer.Option("--from", metavar="MODEL", help="A model to go on from, with its size and vocabulary.")
+        str | None,
+        typer.Option("--from", metavar="MODEL", help="A model to go on from; --vocab gives it another vocabulary."),
     ] = None,
     add_pieces: Annotated[
         str | None,

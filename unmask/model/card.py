@@ -33,7 +33,7 @@ PURPOSES = {
 }
 
 
-def write_card(title: str, config: BertConfig, about: About, parameters: int) -> str:
+def write_card(title: str, config: BertConfig, about: About, parameters: int, *, in_int8: bool = False) -> str:
     r"""The text of the card, with whatever is known.
 
     >>> card = write_card("pets", BertConfig.named("tiny"), About("classes", labels=("cat", "dog")), 4_386_178)
@@ -60,18 +60,18 @@ def write_card(title: str, config: BertConfig, about: About, parameters: int) ->
         _section("Scores", about.scores),
         _section("Where it comes from", about.provenance),
         f'## Use\n\n```python\nimport unmask\n\nmodel = unmask.load("{title}")\n```\n\n'
-        + _layout(title, opened, about),
+        + _layout(title, opened, about, in_int8),
     ]
     return "\n".join(part for part in parts if part)
 
 
-def _layout(title: str, opened: str, about: About) -> str:
+def _layout(title: str, opened: str, about: About, in_int8: bool) -> str:
+    whole = f"`unmask convert {title} -o whole` writes all of it in the published layout.\n"
+    if not about.base and in_int8:
+        return f"The folder's matrices are stored in int8, each row by a scale of its own. {whole}"
     if not about.base:
         return f"The folder has the published layout: transformers opens {opened} as any other BERT.\n"
-    return (
-        f"The folder holds what differs from its base, {about.base['model']}, and needs it to be opened. "
-        f"`unmask convert {title} -o whole` writes all of it in the published layout.\n"
-    )
+    return f"The folder holds what differs from its base, {about.base['model']}, and needs it to be opened. {whole}"
 
 
 def is_card(text: str) -> bool:

@@ -29,6 +29,7 @@ from unmask.model.card import is_card, write_card
 from unmask.model.config import BertConfig
 from unmask.model.feature_heads import make_feature_head
 from unmask.model.heads import BertWithHead, make_head
+from unmask.model.int8_rows import stored_in_int8
 from unmask.model.named import find_model, name_of
 from unmask.model.names import HEAD_NAMES, POOLED_HEADS, LoadReport, published_names, to_google, to_ours, to_published
 from unmask.model.shared_encoder import (
@@ -45,7 +46,7 @@ from unmask.model.weights import Weights, read_weights
 from unmask.model.whole_folder import finish, whole_folder
 from unmask.text.tokenizer import Tokenizer
 
-DTYPES = {"float32": torch.float32, "float16": torch.float16, "int8": torch.float16}  # int8: changes from a base
+DTYPES = {"float32": torch.float32, "float16": torch.float16, "int8": torch.float16}  # int8: what is no matrix
 CONFIGS = ("config.json", "bert_config.json")
 ALIGNMENT = 64  # bytes, of all memory that torch allocates
 HEAD_WORDS = {
@@ -118,13 +119,11 @@ def save_model(
     tokenizer: Tokenizer,
     about: About,
     *,
-    dtype: str = "float32",  # float16 halves the file, int8 also what differs from a base; all are opened in float32
+    dtype: str = "float32",  # float16 halves the file, int8 for matrices halves it again; all are opened in float32
     base: Path | str | None = None,  # a model on this machine: what it has in the very same values is not stored again
     base_rows: int | None = None,  # word embeddings that may differ from the base's; the others become the base's
 ) -> None:
     """Saves a folder, all of it or nothing; in an existing one, files that are no part of a model stay."""
-    if dtype == "int8" and base is None:
-        raise InputError("int8 without a base", wanted="a base whose weights it changes a little, or float16")
     shared = None if base is None else _base_for(folder, base)
     about = replace(about, base={} if shared is None else shared.told(tokenizer))
     published = _stored(model, config, about, dtype, base=shared, base_rows=base_rows)
@@ -137,7 +136,8 @@ def save_model(
     }
     card = folder / "README.md"
     if not card.exists() or is_card(card.read_text(encoding="utf-8", errors="replace")):
-        texts["README.md"] = write_card(name_of(folder), config, about, count_parameters(model))
+        parameters = count_parameters(model)
+        texts["README.md"] = write_card(name_of(folder), config, about, parameters, in_int8=dtype == "int8")
     if about.head == "embedding":
         texts |= sentence_modules(about, config.width, config.positions)
     with whole_folder(folder) as temporary:
@@ -298,10 +298,13 @@ def _stored(
 ) -> dict[str, Tensor]:
     """The tensors as they are stored: published names, which leave out `bert.` where no head stands on the encoder."""
     published = to_published(_prefixed(model), config, about.head, _feature_names(model, about))
-    published = published if base is None else own_tensors(published, about, base, base_rows, rounded=dtype == "int8")
+    if base is not None:
+        published = own_tensors(published, about, base, base_rows, in_int8=dtype == "int8")
+    elif dtype == "int8":
+        published = stored_in_int8(published)
     bare = about.head in (None, "embedding") and not prefixed
     stored = {}
     for name, tensor in published.items():
-        kept = tensor.to(DTYPES[dtype]) if tensor.is_floating_point() else tensor  # numbers of rows stay numbers
+        kept = tensor.to(DTYPES[dtype]) if tensor.is_floating_point() else tensor  # rows and steps stay integers
         stored[name.removeprefix("bert.") if bare else name] = kept.cpu().contiguous()
     return stored

@@ -16,6 +16,7 @@ from torch import Tensor
 from unmask.errors import InputError
 from unmask.files import sha256
 from unmask.model.about import About, read_object
+from unmask.model.int8_rows import SCALE, exact, rounded
 from unmask.model.named import NAMED, find_model
 from unmask.model.names import POOLED_HEADS
 from unmask.model.weights import Weights, read_weights
@@ -24,8 +25,7 @@ from unmask.text.tokenizer import Tokenizer
 WEIGHTS = "model.safetensors"
 WORDS = "bert.embeddings.word_embeddings.weight"
 ROWS, CHANGED = "@rows", "@changed"  # behind a tensor's name: which rows differ from the base's, and these rows
-STEPS, SCALE = "@steps", "@scale"  # or their changes in int8, and how much a step of each row is
-TINIEST = 1e-5  # change of a row for which it is worth having a scale in float16
+STEPS = "@steps"  # or their changes in int8, with the scale of each row
 MOST_ROWS = 0.9  # share of its rows up to which a matrix is stored by rows
 TOKENIZER_FILES = ("vocab.txt", "tokenizer.json", "tokenizer_config.json")
 
@@ -84,7 +84,7 @@ def shared_tokenizer(about: About, base: Base, source: Path) -> Tokenizer:
 
 
 def own_tensors(
-    published: Mapping[str, Tensor], about: About, base: Base, most_rows: int | None = None, *, rounded: bool = False
+    published: Mapping[str, Tensor], about: About, base: Base, most_rows: int | None = None, *, in_int8: bool = False
 ) -> dict[str, Tensor]:
     """The tensors that a folder must store itself: all that its base does not lend in the very same values.
 
@@ -96,16 +96,16 @@ def own_tensors(
     for name, tensor in published.items():
         if name in lent and lent[name].shape == tensor.shape:
             most = most_rows if name == WORDS else None
-            own |= _difference(name, tensor.cpu(), lent[name], most, rounded=rounded and tensor.ndim > 1)
+            own |= _difference(name, tensor.cpu(), lent[name], most, in_int8=in_int8 and tensor.ndim > 1)
         else:
             own[name] = tensor
     return own
 
 
 def _difference(
-    name: str, tensor: Tensor, lent: Tensor, most: int | None = None, *, rounded: bool = False
+    name: str, tensor: Tensor, lent: Tensor, most: int | None = None, *, in_int8: bool = False
 ) -> dict[str, Tensor]:
-    """Nothing, the rows that differ and their numbers, or the whole tensor; if `rounded`, changes in place of values.
+    """Nothing, the rows that differ and their numbers, or the whole tensor; if `in_int8`, changes in place of values.
 
     >>> {name: rows.tolist() for name, rows in _difference("w", torch.tensor([[1.0], [3.0]]), torch.ones(2, 1)).items()}
     {'w@rows': [1], 'w@changed': [[3.0]]}
@@ -119,15 +119,15 @@ def _difference(
         rows = rows[moved.topk(most).indices.sort().values]
     whole = len(rows) > MOST_ROWS * len(tensor)
     numbers = {} if whole else {name + ROWS: rows.to(torch.int32)}
-    if rounded:
+    if in_int8:
         return numbers | _rounded(name, tensor - lent if whole else tensor[rows] - lent[rows])
     return {name: tensor} if whole else numbers | {name + CHANGED: tensor[rows]}
 
 
 def _rounded(name: str, change: Tensor) -> dict[str, Tensor]:
     """A matrix in int8, each row by a scale of its own."""
-    scale = change.float().abs().amax(1).clamp_min(TINIEST) / 127
-    return {name + STEPS: (change / scale[:, None]).round().to(torch.int8), name + SCALE: scale}
+    steps, scale = rounded(change)
+    return {name + STEPS: steps, name + SCALE: scale}
 
 
 def with_base(own: Weights, about: About, base: Base) -> Weights:
@@ -137,7 +137,7 @@ def with_base(own: Weights, about: About, base: Base) -> Weights:
         before = lent[name]
         rows = tensors.pop(name + ROWS).long() if name + ROWS in tensors else torch.arange(len(before))
         if name + STEPS in tensors:
-            change = tensors.pop(name + STEPS).float() * tensors.pop(name + SCALE).float()[:, None]
+            change = exact(tensors.pop(name + STEPS), tensors.pop(name + SCALE))
             before, changed = before.float(), before[rows].float() + change
         else:
             changed = tensors.pop(name + CHANGED).to(before.dtype)

@@ -15,6 +15,7 @@ from safetensors.torch import load_file
 from torch import Tensor
 
 from unmask.errors import InputError
+from unmask.model.int8_rows import read_from_int8
 from unmask.model.names import from_google, standard_names, to_google
 from unmask.model.pickled import read_pickled
 from unmask.model.tensorflow_checkpoint import index_path, open_checkpoint
@@ -93,7 +94,7 @@ def _tensors(path: Path) -> dict[str, Tensor]:
     if path.suffix == ".bin":
         return read_pickled(path)
     try:
-        return dict(load_file(path))
+        return read_from_int8(load_file(path))
     except (SafetensorError, OSError, ValueError) as error:
         what = f"{path}, which is damaged or no safetensors file ({error})"
         raise InputError(what, do="copy it again from its source") from error

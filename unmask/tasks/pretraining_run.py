@@ -75,7 +75,7 @@ class Request:
     cased: bool = False
     column: str | None = None
     init_vectors: Path | None = None  # word vectors that the word embeddings start from
-    from_model: str | None = None  # a model to go on from, with its size and vocabulary
+    from_model: str | None = None  # a model to go on from, with its size, and its vocabulary unless one is given
     additions: str | None = None  # to that vocabulary: a file of words, or how many of the text's best
     general: Path | None = None  # text to measure on, before and after, what such a model forgets
     save_every: float = 60.0
@@ -130,6 +130,7 @@ class PretrainingRun:
                 vectors=request.init_vectors,
                 model=request.from_model,
                 additions=request.additions,
+                other_pieces=request.vocabulary is not None or request.vocabulary_size is not None,
                 folder=request.folder,
                 column=request.column,
             )
@@ -177,14 +178,15 @@ class PretrainingRun:
         return outcome
 
     def _counted(self, settings: PretrainingSettings, start: Start) -> CountedStart | None:
-        """What counting the text gives a fresh model to begin with; the first process counts for all."""
-        if not settings.counted_start or start is not FRESH:
+        """What counting the text gives a fresh model or new pieces to begin with; the first process counts for all."""
+        if not settings.counted_start or not (start is FRESH or start.other_pieces):
+            return None
+        begun = checkpoint.latest(self.request.folder / CHECKPOINTS) is not None
+        if begun and start is FRESH:  # what it began with has been learned on
             return None
         return self.processes.agree(None if self.processes.rank else self._count(settings))
 
-    def _count(self, settings: PretrainingSettings) -> CountedStart | None:
-        if checkpoint.latest(self.request.folder / CHECKPOINTS) is not None:  # what it began with has been learned on
-            return None
+    def _count(self, settings: PretrainingSettings) -> CountedStart:
         corpus, most = self.corpus, tokens_to_count(self.request.budget)
         found = count_neighbours(some_tokens(corpus.store, corpus.training, most), corpus.tokenizer.size)
         return counted_start(found, self.config.width, settings.seed)
@@ -197,7 +199,7 @@ class PretrainingRun:
         if counted is not None:
             counted.set_weights(learner.model.bert, words_head(learner.model.head))
         learner.to(self.request.device)
-        self.began = start.set_weights(learner, corpus.tokenizer, settings.seed)
+        self.began = start.set_weights(learner, corpus.tokenizer, settings.seed, counted)
         batches = Batches(
             corpus.store, corpus.training, corpus.tokenizer, settings, words=corpus.words, processes=processes
         )
@@ -355,9 +357,6 @@ def settings_of(request: Request) -> PretrainingSettings:
     settings = PretrainingSettings(**{**preset, **request.changes})
     check_objective(settings.objective)
     _check_size(request, settings.size)
-    if request.from_model and (request.vocabulary or request.vocabulary_size):
-        do = "leave --vocab out; --add-pieces adds words to it"
-        raise InputError("--vocab with --from", wanted="the vocabulary of the model", do=do)
     if request.general and not request.from_model:
         raise InputError("--general without --from", wanted="a model that may forget", do="leave it out")
     settings = replace(settings, precision=settled_precision(settings.precision, request.device))
@@ -425,7 +424,7 @@ def _corpus(
     """The text of a run; what the first process has prepared the others only open."""
 
     def tokenizer(paths: Any) -> Any:
-        return start.tokenizer or find_tokenizer(
+        return start.vocabulary or find_tokenizer(
             paths,
             vocabulary=request.vocabulary,
             size=request.vocabulary_size,
@@ -444,7 +443,7 @@ def _corpus(
         column=request.column,
         on_progress=on_reading,
     )
-    if start.tokenizer and corpus.tokenizer.vocabulary_hash != start.tokenizer.vocabulary_hash:
+    if start.vocabulary and corpus.tokenizer.vocabulary_hash != start.vocabulary.vocabulary_hash:
         wanted = f"one of the vocabulary of {start.source}{' with its additions' * bool(start.added)}"
         raise InputError(f"{corpus.store.folder}, a store of another vocabulary", wanted=wanted, do="give the text")
     return corpus

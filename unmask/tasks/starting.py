@@ -18,9 +18,11 @@ from unmask.errors import InputError
 from unmask.files import sha256, write_text
 from unmask.model.bert import Bert
 from unmask.model.config import BertConfig
+from unmask.model.counted_start import CountedStart
 from unmask.model.folder import open_model
 from unmask.model.growing import grow, new_words
 from unmask.model.heads import BertWithHead, MaskedWords, NextSentence, Pretraining
+from unmask.model.other_pieces import under_other_pieces
 from unmask.model.vectors import VectorCoverage, piece_vectors
 from unmask.tasks.objectives import Learner
 from unmask.text.coverage import suggest_additions
@@ -44,6 +46,7 @@ class Start:
     model: Bert | BertWithHead | None = None  # the model to go on from, with its additions
     tokenizer: Tokenizer | None = None  # of that model
     added: tuple[str, ...] = ()  # words that its vocabulary had no piece for
+    other_pieces: bool = False  # the text is cut by another vocabulary, which the model is carried over to
 
     def shape(self, fresh: BertConfig, longest: int) -> BertConfig:
         """The shape of the model that starts here; a fresh one's says what dropout, pooler and direction it has."""
@@ -55,21 +58,36 @@ class Start:
             raise InputError(f"sequences of {longest} pieces", wanted=wanted, do="give a shorter --length")
         return replace(
             own,
+            vocabulary_size=fresh.vocabulary_size if self.other_pieces else own.vocabulary_size,
             dropout=fresh.dropout,
             attention_dropout=fresh.attention_dropout,
             pooler=fresh.pooler,
             causal=fresh.causal,
         )
 
-    def set_weights(self, learner: Learner, tokenizer: Tokenizer, seed: int) -> dict[str, Any]:
-        """Sets a learner's weights and says how, for the user and the model's card; says nothing if they stay fresh."""
+    @property
+    def vocabulary(self) -> Tokenizer | None:
+        """The tokenizer that the text must be cut by, if the start decides it."""
+        return None if self.other_pieces else self.tokenizer
+
+    def set_weights(
+        self, learner: Learner, tokenizer: Tokenizer, seed: int, counted: CountedStart | None = None
+    ) -> dict[str, Any]:
+        """Sets a learner's weights and says how, for the user and the model's card; says nothing if they stay fresh.
+
+        `counted` is what counting the text tells of pieces that a model has never met.
+        """
         if self.vectors is not None:
             coverage = start_from_vectors(learner, tokenizer, self.vectors, seed)
             return {"vectors": self.vectors.name, **asdict(coverage), "share": round(coverage.share, 4)}
-        if self.model is not None:
-            continued = start_from_model(learner, self.model)
-            return {"model": Path(self.source).name, **asdict(continued), "added": len(self.added)}
-        return {}
+        if self.model is None:
+            return {}
+        name = {"model": Path(self.source).name}
+        if not self.other_pieces:
+            return {**name, **asdict(start_from_model(learner, self.model)), "added": len(self.added)}
+        assert self.tokenizer is not None
+        model, carried = under_other_pieces(self.model, self.tokenizer, tokenizer, counted, seed)
+        return {**name, **asdict(start_from_model(learner, model)), "pieces": asdict(carried)}
 
 
 FRESH = Start()
@@ -81,6 +99,7 @@ def find_start(
     vectors: Path | None = None,
     model: str | None = None,
     additions: str | None = None,
+    other_pieces: bool = False,
     folder: Path,
     column: str | None = None,
 ) -> Start:
@@ -89,6 +108,9 @@ def find_start(
         raise InputError(f"--add-pieces {additions} for a new model", wanted="--from MODEL, whose pieces to add to")
     if model is not None and vectors is not None:
         raise InputError("--init-vectors and --from", wanted="one start", do="give one of them")
+    if additions is not None and other_pieces:
+        do = "put the words into the vocabulary"
+        raise InputError("--add-pieces with another vocabulary", wanted="one of the two", do=do)
     if model is not None and Path(model).resolve() == folder.resolve():
         raise InputError(f"--from {model} and -o {folder}, the same", wanted="another folder for the run")
     if vectors is not None:
@@ -100,7 +122,7 @@ def find_start(
     opened = open_model(model)
     words = [] if additions is None else _words_to_add(opened.tokenizer, additions, paths, folder, column)
     grown, tokenizer = grow(opened.model, opened.tokenizer, words)
-    return Start(f"model {weights_hash(opened.model)}", model, None, grown, tokenizer, tuple(words))
+    return Start(f"model {weights_hash(opened.model)}", model, None, grown, tokenizer, tuple(words), other_pieces)
 
 
 def start_from_vectors(learner: Learner, tokenizer: Tokenizer, path: Path, seed: int) -> VectorCoverage:
@@ -200,6 +222,11 @@ def in_words(record: Mapping[str, Any], added: Sequence[str] = ()) -> list[str]:
     name, more = record["model"], "piece" if len(added) == 1 else "pieces"
     words = ", ".join(added[:NAMED_WORDS]) + " …" * (len(added) > NAMED_WORDS)
     lines = [f"going on from {name}" + (f" with {len(added):,} more {more}: {words}" if added else "")]
+    if "pieces" in record:
+        kept, composed, new = (record["pieces"][kind] for kind in ("kept", "composed", "new"))
+        lines.append(
+            f"its vocabulary is another: {kept:,} pieces keep their vectors, {composed:,} are composed, {new:,} new"
+        )
     lines += [f"{name} has no {part}: it starts fresh" for part in record["fresh"]]
     return lines + [
         f"the {part} of {name} is left out: this objective does not train it" for part in record["left_out"]
