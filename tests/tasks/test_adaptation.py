@@ -1,5 +1,6 @@
 """Adaptation: what is frozen stays, rates fall by layer, and adversaries are those of a two-pass by hand."""
 
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -48,6 +49,16 @@ def test_frozen_layers_stay_as_they_are(tmp_path: Path) -> None:
     moved = changed(fresh_model(), tuned(tmp_path, freeze="2"))
     assert {name.split(".weight")[0] for name in moved} >= {"bert.layers.2", "bert.pooler", "head.classifier"}
     assert not [name for name in moved if name.startswith(("bert.embeddings", "bert.layers.0", "bert.layers.1"))]
+
+
+def test_a_tasks_own_segment_learns_below_frozen_layers() -> None:
+    config = replace(CONFIG, segments=3)
+    model = BertWithHead(Bert(config), make_head("span", config))
+    freeze(model, "2")
+    learning = {name for name, value in model.bert.embeddings.named_parameters() if value.requires_grad}
+    assert learning == {"segments.weight"}
+    freeze(model, "all")
+    assert not any(value.requires_grad for value in model.bert.parameters())
 
 
 def test_with_all_frozen_only_the_head_learns(tmp_path: Path) -> None:

@@ -66,15 +66,18 @@ class _PlainLines(Progress):
     every: float = 5.0
     started: float = field(default_factory=time.monotonic)
     shown: float = field(default_factory=time.monotonic)
+    before: float | None = None  # what was done when this began: a run that is resumed is far along at once
 
     def update(self, done: float, total: float | None = None, **figures: Any) -> None:
         now = time.monotonic()
         self.total = total or self.total
+        if self.before is None:
+            self.before, self.started = done, now
         finished = self.total is not None and done >= self.total
         if now - self.shown < self.every and not finished:
             return
         self.shown = now
-        rate = done / max(now - self.started, 1e-9)
+        rate = (done - self.before) / max(now - self.started, 1e-9)
         of = f"/{_amount(self.total)}" if self.total else ""
         left = f" left {_clock((self.total - done) / rate)}" if self.total and rate and not finished else ""
         more = "".join(f" {name} {value}" for name, value in figures.items())
@@ -104,6 +107,8 @@ def _live_bar(title: str, total: float | None, unit: str) -> Iterator[Progress]:
                 whole = total or bar.tasks[task].total
                 of = f"/{_amount(whole)}" if whole else ""
                 text = " ".join(f"{name} {value}" for name, value in figures.items())
+                if bar.tasks[task].completed == 0:  # a run that is resumed is far along at once: no sign of its speed
+                    bar.reset(task, total=whole, completed=done)
                 bar.update(task, completed=done, total=whole, amount=f"{_amount(done)}{of} {unit}", figures=text)
 
         yield Live()

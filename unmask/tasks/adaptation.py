@@ -19,9 +19,13 @@ from unmask.model.heads import BertWithHead
 from unmask.tasks.task import Losses, TaskBatch
 from unmask.training.optim import parameter_groups
 
+PUBLISHED_SEGMENTS = 2  # the first and the second text of a row
+
 
 def freeze(model: BertWithHead, what: str) -> None:
     """Parameters that do not learn: with "2" the embeddings and the first two layers, with "all" the whole encoder.
+
+    Segments beyond the usual two are a task's own: they learn above frozen layers too, or their mark would say nothing.
 
     >>> from unmask.model.config import BertConfig
     >>> from unmask.model.heads import make_head
@@ -35,6 +39,8 @@ def freeze(model: BertWithHead, what: str) -> None:
         return
     for part in _frozen_parts(model.bert, what):
         part.requires_grad_(False)
+    if what != "all" and model.bert.config.segments > PUBLISHED_SEGMENTS:
+        model.bert.embeddings.segments.requires_grad_(True)
 
 
 def _frozen_parts(bert: Bert, what: str) -> list[nn.Module]:
