@@ -4,8 +4,7 @@
 
 RUN is the folder of `unmask pretrain`, STORE its tokens, the pairs are minimal pairs as `unmask evaluate` reads them.
 Held-out documents are told apart by their script; each language has figures of its own. The folder is
-written in int8 with `checksums.txt`, and judged as it is written; its scores, by category too, and the terms of its
-text and of the model that it began from stand in its card.
+written in float16 with `checksums.txt`; its scores, by category too, and the terms of its text stand in its card.
 """
 
 import argparse
@@ -19,17 +18,14 @@ from unmask.apps.judging import judge_pretrained
 from unmask.data.ragged import Integers
 from unmask.data.store import Store
 from unmask.model.checksums import write_checksums
-from unmask.model.folder import ModelFolder, open_model, save_model
+from unmask.model.folder import open_model, save_model
 from unmask.tasks.bars import draw_bars
 from unmask.tasks.corpus import open_corpus
 from unmask.tasks.objectives import Learner
 from unmask.tasks.pretraining import PretrainingSettings, entropy, examination, examine
 from unmask.text.tokenizer import Tokenizer, is_chinese
 
-TERMS = (
-    "all-MiniLM-L6-v2 (Apache-2.0), Wikipedia text (CC BY-SA 3.0), novels of before 1926 (public domain), "
-    "classical Chinese (MIT, chinese-poetry)"
-)
+TERMS = "Wikipedia text (CC BY-SA 3.0), novels of before 1926 (public domain), classical Chinese (MIT, chinese-poetry)"
 SAMPLE = 400  # pieces of a document that say which script it is in
 
 
@@ -42,25 +38,23 @@ def main() -> None:
     parser.add_argument("--limit", type=int)
     parser.add_argument("-o", "--output", type=Path, required=True)
     given = parser.parse_args()
-    trained = open_model(given.run)
-    provenance = {**trained.about.provenance, "terms": TERMS}
-    about = replace(trained.about, scores={}, provenance=provenance)
-    save_model(given.output, trained.config, trained.model, trained.tokenizer, about, dtype="int8")
-    opened = open_model(given.output)
-    scores = by_language(opened, given.run, given.store)
+    opened = open_model(given.run)
+    scores = by_language(given.run, given.store)
     if given.pairs:
-        judged = judge_pretrained(open_model(given.output, head="masked_words"), given.pairs, limit=given.limit)
+        judged = judge_pretrained(open_model(given.run, head="masked_words"), given.pairs, limit=given.limit)
         scores["minimal pairs"] = {"all": judged.accuracy, **judged.categories}
         draw_bars(judged.categories, given.output.parent / "default-pairs.png", title="minimal pairs", chance=0.5)
-    about = replace(about, scores=rounded(scores))
-    save_model(given.output, trained.config, trained.model, trained.tokenizer, about, dtype="int8")
+    provenance = {**opened.about.provenance, "terms": TERMS}
+    about = replace(opened.about, scores=rounded(scores), provenance=provenance)
+    save_model(given.output, opened.config, opened.model, opened.tokenizer, about, dtype="float16")
     write_checksums(given.output)
     print(rounded(scores))
 
 
-def by_language(opened: ModelFolder, run: Path, store: Path) -> dict[str, Any]:
-    """Held-out figures in each language, of the documents that a run held out."""
+def by_language(run: Path, store: Path) -> dict[str, Any]:
+    """Held-out figures in each language."""
     settings = PretrainingSettings.from_json((run / "settings.json").read_text(encoding="utf-8"))
+    opened = open_model(run)
     corpus = open_corpus(
         [store], run / "none", lambda _: opened.tokenizer, held_out=settings.held_out, words=settings.words
     )

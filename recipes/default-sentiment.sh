@@ -1,6 +1,6 @@
 #!/bin/sh
-# default:sentiment: positive or negative, English and Chinese, on the default model, of which it shares all but the upper
-# half of the layers.
+# default:sentiment: positive or negative, English and Chinese, on the default model, of which it shares the
+# pieces that no example has: their own vectors are what tells most of a word's mood.
 # From the project's root: recipes/default-sentiment.sh [DATA [WORK]].
 set -eu
 data=${1:-../shared/data} work=${2:-runs/default-sentiment}
@@ -8,9 +8,9 @@ unmask=${UNMASK:-.venv/bin/unmask} embedded=${EMBEDDED:-unmask/embedded} model=$
 
 "$unmask" finetune classify -m "$model" -o "$work" \
     --train sst2="$data/glue/SST-2" --train chnsenticorp="$data/chnsenticorp" --rename 0=negative,1=positive \
-    --length "${LENGTH:-128}" --epochs "${EPOCHS:-2}" --lr "${LR:-2e-4}" --most "${MOST:-30000}" \
-    --freeze "${FREEZE:-3}" --precision "${PRECISION:-auto}"
-"$unmask" convert "$work" -o "$embedded/sentiment" --base "$model" --dtype int8 --checksums
+    --length "${LENGTH:-128}" --epochs "${EPOCHS:-2}" --lr "${LR:-4e-4}" --most "${MOST:-40000}" \
+    --precision "${PRECISION:-float32}"
+"$unmask" convert "$work" -o "$embedded/sentiment" --base "$model" --rows 7000 --dtype int8 --checksums
 cat >> "$embedded/sentiment/README.md" <<'CARD'
 
 ## Data

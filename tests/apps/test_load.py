@@ -4,6 +4,7 @@ import subprocess
 import sys
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 from unmask.apps.answer import AnswerFinder
@@ -13,6 +14,7 @@ from unmask.apps.following import Following
 from unmask.apps.load import load
 from unmask.apps.predict import Predictor
 from unmask.apps.tag import EntityFinder
+from unmask.apps.vectors import TextEncoder
 from unmask.compress.export import export
 from unmask.model.about import About
 from unmask.model.folder import open_model, save_model
@@ -35,7 +37,7 @@ def save(folder: Path, model: BertWithHead, tokenizer: Tokenizer, head: str | No
         ("pretraining", Filler),
         ("masked_words", Filler),
         ("next_sentence", Following),
-        ("embedding", Features),
+        ("embedding", TextEncoder),
         (None, Features),
         ("classes", Predictor),
         ("regression", Predictor),
@@ -58,6 +60,21 @@ def test_fine_tuned_folders_answer_texts(tmp_path: Path, model: BertWithHead, to
     find = load(save(tmp_path / "span", model, tokenizer, "span"))
     assert find("who sat?", "the cat sat.").answer in "the cat sat."
     assert len(load(save(tmp_path / "tokens", model, tokenizer, "tokens"))("the cat sat.").tags) == 4
+
+
+def test_an_embedding_model_gives_the_vectors_it_was_taught_exported_or_not(
+    tmp_path: Path, model: BertWithHead, tokenizer: Tokenizer
+) -> None:
+    config, texts = model.bert.config, ["the cat sat.", "a dog"]
+    embedding = BertWithHead(model.bert, make_head("embedding", config))
+    for normalise in (True, False):
+        folder, serving = tmp_path / f"model-{normalise}", tmp_path / f"serving-{normalise}"
+        save_model(folder, config, embedding, tokenizer, About("embedding", pooling="mean", normalise=normalise))
+        export(open_model(folder), serving)
+        ours, exported = load(folder)(texts).vectors, load(serving)(texts).vectors
+        np.testing.assert_allclose(ours, exported, atol=1e-5)
+        assert np.allclose(np.linalg.norm(ours, axis=1), 1, atol=1e-5) == normalise
+        np.testing.assert_allclose(ours[:1], load(folder)(texts[0]).to_dict()["vectors"], atol=1e-6)
 
 
 def test_an_exported_reader_is_asked_as_its_model_is(tmp_path: Path, model: BertWithHead, tokenizer: Tokenizer) -> None:

@@ -79,9 +79,13 @@ def _following(opened: Opened) -> App:
 def _features(opened: Opened) -> App:
     from unmask.apps.features import Features
 
-    if isinstance(opened, ServingFolder) and opened.about.head is not None:
-        return Predictor.of_serving(opened)
     return Features(the_model(opened), opened.tokenizer)
+
+
+def _vectors(opened: Opened) -> App:
+    from unmask.apps.vectors import TextEncoder
+
+    return TextEncoder(opened)
 
 
 def _entities(opened: Opened) -> App:
@@ -103,6 +107,6 @@ APPS: dict[str | None, Callable[[Opened], App]] = {  # what has more to say than
     "tokens": _entities,
     "tags_crf": _entities,
     "span": _answers,
-    "embedding": _features,
+    "embedding": _vectors,
     None: _features,
 }

@@ -1,4 +1,4 @@
-"""Texts as unit vectors, whatever model gives them: a model's name and texts in, an array with a line for each out.
+"""Texts as vectors, whatever model gives them: a model's name and texts in, an array with a line for each out.
 
 An embedding model is read as it was taught; an encoder that never was gives the mean of its tokens. Serving folders
 answer by onnxruntime, model folders by torch until they are asked much.
@@ -10,7 +10,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property, partial
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -53,20 +53,21 @@ class Embedding:
     task: TextEmbedding
     tokenizer: Tokenizer
     outputs: Outputs
+    width: int  # D
     taught: bool  # to embed: near vectors are like texts; else whitening makes them so
 
     @classmethod
     def of(cls, opened: "ServingFolder | ModelFolder", name: str = "the model") -> "Embedding":
         """The reader of an opened model; one that was taught another task than embedding is refused."""
-        head = opened.about.head
+        head, width = opened.about.head, opened.config.width
         if head in UNTAUGHT:
             task = _untaught(opened.about, opened.config.positions)
-            return cls(task, opened.tokenizer, _mean_of_tokens(opened, name), taught=False)
+            return cls(task, opened.tokenizer, _mean_of_tokens(opened, name), width, taught=False)
         predictor = Predictor.of(opened, name)
         if not isinstance(predictor.task, TextEmbedding):
             wanted = "an embedding model or an encoder without a task"
             raise InputError(f"{name}, a model for {predictor.task.kind!r}", wanted=wanted, do="name one with -m")
-        return cls(predictor.task, predictor.tokenizer, predictor.outputs, taught=True)
+        return cls(predictor.task, predictor.tokenizer, predictor.outputs, width, taught=True)
 
     def many(self, examples: Sequence[TextExample]) -> list[Vector | Refused]:
         """The vector of each text, or what is wrong with it."""
@@ -83,6 +84,40 @@ class Embedding:
             for number, place in enumerate(sound):
                 answers[place] = Vector(found[number].vectors[0], pieces[number])
         return [answer for answer in answers if answer is not None]
+
+    def vectors(self, texts: Sequence[str], *, report: Report = lambda *_: None) -> Floats:
+        """A vector for each text, in their order; a text that cannot be read is an error that names it."""  # (B, D)
+        vectors = np.empty((len(texts), self.width), np.float32)
+        for start in range(0, len(texts), BLOCK):
+            found = self.many([TextExample(text) for text in texts[start : start + BLOCK]])
+            for place, vector in enumerate(found, start):
+                if isinstance(vector, Refused):
+                    raise InputError(f"text {place + 1}, which cannot be read: {vector.error}", do="mend or remove it")
+                vectors[place] = vector.values
+            report(min(start + BLOCK, len(texts)), len(texts))
+        return vectors
+
+
+@dataclass(frozen=True, eq=False)
+class EmbeddedTexts:
+    """Texts as an embedding model has them."""
+
+    vectors: Floats  # (B, D)
+
+    def to_dict(self) -> dict[str, Any]:
+        """The answer as JSON has it."""
+        return {"vectors": self.vectors.tolist()}
+
+
+class TextEncoder:
+    """An embedding model, asked with text: its vectors as it was taught, of length one if it was so."""
+
+    def __init__(self, opened: "ServingFolder | ModelFolder") -> None:
+        self.embedding = Embedding.of(opened)
+
+    def __call__(self, texts: str | Sequence[str], *, report: Report = lambda *_: None) -> EmbeddedTexts:
+        """The vector of each text."""
+        return EmbeddedTexts(self.embedding.vectors([texts] if isinstance(texts, str) else texts, report=report))
 
 
 class TextVectors:
@@ -119,16 +154,8 @@ class TextVectors:
         return identity_of(self.folder)
 
     def __call__(self, texts: Sequence[str], *, report: Report = lambda *_: None) -> Floats:
-        """A unit vector for each text, in their order; a text that cannot be read is an error that names it."""
-        vectors = np.empty((len(texts), self.width), np.float32)
-        for start in range(0, len(texts), BLOCK):
-            found = self.embedding.many([TextExample(text) for text in texts[start : start + BLOCK]])
-            for place, vector in enumerate(found, start):
-                if isinstance(vector, Refused):
-                    raise InputError(f"text {place + 1}, which cannot be read: {vector.error}", do="mend or remove it")
-                vectors[place] = vector.values
-            report(min(start + BLOCK, len(texts)), len(texts))
-        return normalised(vectors)
+        """A unit vector for each text, in their order."""  # (B, D)
+        return normalised(self.embedding.vectors(texts, report=report))
 
 
 def identity_of(folder: Path) -> str:

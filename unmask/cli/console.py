@@ -108,7 +108,7 @@ def _live_bar(title: str, total: float | None, unit: str) -> Iterator[Progress]:
                 of = f"/{_amount(whole)}" if whole else ""
                 text = " ".join(f"{name} {value}" for name, value in figures.items())
                 if bar.tasks[task].completed == 0:  # a run that is resumed is far along at once: no sign of its speed
-                    bar.reset(task, total=whole, completed=done)
+                    bar.reset(task, total=whole, completed=int(done))
                 bar.update(task, completed=done, total=whole, amount=f"{_amount(done)}{of} {unit}", figures=text)
 
         yield Live()
