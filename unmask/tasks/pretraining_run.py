@@ -181,12 +181,12 @@ class PretrainingRun:
         """What counting the text gives a fresh model or new pieces to begin with; the first process counts for all."""
         if not settings.counted_start or not (start is FRESH or start.other_pieces):
             return None
-        begun = checkpoint.latest(self.request.folder / CHECKPOINTS) is not None
-        if begun and start is FRESH:  # what it began with has been learned on
-            return None
-        return self.processes.agree(None if self.processes.rank else self._count(settings))
+        return self.processes.agree(None if self.processes.rank else self._count(settings, start))
 
-    def _count(self, settings: PretrainingSettings) -> CountedStart:
+    def _count(self, settings: PretrainingSettings, start: Start) -> CountedStart | None:
+        begun = checkpoint.latest(self.request.folder / CHECKPOINTS) is not None
+        if begun and start is FRESH:  # what it began with has been learned on; of a model it is told what it was before
+            return None
         corpus, most = self.corpus, tokens_to_count(self.request.budget)
         found = count_neighbours(some_tokens(corpus.store, corpus.training, most), corpus.tokenizer.size)
         return counted_start(found, self.config.width, settings.seed)
