@@ -51,6 +51,16 @@ def test_info_says_what_a_folder_holds(
     assert (fields["scores"], fields["provenance"]) == ({"accuracy": 0.91234567}, ORIGIN)
 
 
+@pytest.mark.parametrize("dtype", ["float32", "float16", "int8"])
+def test_info_says_what_the_numbers_are_stored_in(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], folder: Path, tmp_path: Path, dtype: str
+) -> None:
+    answer(monkeypatch, capsys, "convert", str(folder), "-o", str(tmp_path / "stored"), "--dtype", dtype)
+    assert answer(monkeypatch, capsys, "info", str(tmp_path / "stored"))["stored_in"] == dtype
+    assert run(monkeypatch, "info", str(tmp_path / "stored")) == 0
+    assert f"stored in {dtype}" in capsys.readouterr().out
+
+
 def test_info_in_words_has_the_same(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], folder: Path
 ) -> None:

@@ -3,7 +3,7 @@
 import pytest
 from command import Command
 
-from unmask import cli
+from unmask import __version__, cli
 
 WRONG = {
     "a number that is too low": ("fill", "the [MASK]", "--top", "0"),
@@ -29,6 +29,10 @@ def test_a_command_alone_shows_its_help(unmask: Command) -> None:
     status, out, err = unmask()
     assert "pretrain" in out + err
     assert status == 2
+
+
+def test_the_version_is_the_packages(unmask: Command) -> None:
+    assert unmask("--version") == (0, f"unmask {__version__}\n", "")
 
 
 def test_help_ends_well(unmask: Command) -> None:

@@ -2,10 +2,11 @@
 
 import sys
 from collections.abc import Callable
-from typing import Any
+from typing import Annotated, Any
 
 import typer
 
+from unmask import __version__
 from unmask.cli import (
     apps,
     ask,
@@ -84,12 +85,12 @@ def build() -> typer.Typer:
     """The whole command as typer sees it."""
     app = typer.Typer(
         name="unmask",
-        help="BERT, end to end, on the machine you have.",
         add_completion=False,
         no_args_is_help=True,
         pretty_exceptions_enable=False,
         context_settings={"help_option_names": ["-h", "--help"]},
     )
+    app.callback()(_of_all_verbs)
     for name, function in VERBS.items():
         app.command(name)(function)
     for name, verbs in GROUPS.items():
@@ -99,6 +100,20 @@ def build() -> typer.Typer:
             group.command(verb_name)(function)
         app.add_typer(group, name=name, help=GROUP_HELP[name])
     return app
+
+
+def _show_version(wanted: bool) -> None:
+    if wanted:
+        print(f"unmask {__version__}")
+        raise typer.Exit
+
+
+def _of_all_verbs(
+    version: Annotated[
+        bool, typer.Option("--version", callback=_show_version, is_eager=True, help="Show the version and exit.")
+    ] = False,
+) -> None:
+    """BERT, end to end, on the machine you have."""
 
 
 DEFAULTS = {"chat": "talk", "faq": "ask"}  # the verb that is meant where none is named

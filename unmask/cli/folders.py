@@ -125,6 +125,7 @@ def info(
 
 def _model_fields(folder: Path, console: Console) -> dict[str, Any]:
     from unmask.model.folder import count_parameters, open_model
+    from unmask.model.weights import stored_numbers
 
     opened = open_model(folder)
     if opened.report.unused:
@@ -132,6 +133,7 @@ def _model_fields(folder: Path, console: Console) -> dict[str, Any]:
     return {
         "folder": str(folder),
         "parameters": count_parameters(opened.model),
+        "stored_in": stored_numbers(folder),
         **_fields_of(folder, opened),
         "base": {"model": opened.base.model, "sha256": opened.base.sha256} if opened.base else {},
         "unused": list(opened.report.unused),
@@ -197,12 +199,13 @@ def _converted_words(fields: dict[str, Any]) -> str:
 def _info_words(fields: dict[str, Any]) -> str:
     shape, tokenizer = fields["config"], fields["tokenizer"]
     parameters = f"{fields['parameters']:,} parameters, " if "parameters" in fields else ""
+    stored = f", stored in {fields['stored_in']}" if fields.get("stored_in") else ""
     rows = {
         "folder": fields["folder"],
         "head": fields["head"] or "none: a bare encoder",
         "task": fields["task"],
         "labels": ", ".join(fields["labels"]),
-        "size": f"{parameters}{fields['bytes'] / 1e6:,.1f} MB",
+        "size": f"{parameters}{fields['bytes'] / 1e6:,.1f} MB{stored}",
         "engine": fields.get("engine", ""),
         "base": f"{fields['base']['model']}, which lends what is not stored here" if fields.get("base") else "",
         "shape": f"{shape['layers']} layers, width {shape['width']}, {shape['heads']} heads, "

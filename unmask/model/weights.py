@@ -6,11 +6,12 @@ Forms: `model.safetensors` and `pytorch_model.bin`, whole or in shards, and Goog
 import json
 from collections.abc import Callable
 from dataclasses import dataclass
+from math import prod
 from pathlib import Path
 
 import numpy as np
 import torch
-from safetensors import SafetensorError
+from safetensors import SafetensorError, safe_open
 from safetensors.torch import load_file
 from torch import Tensor
 
@@ -26,6 +27,8 @@ FORMS = (  # what a folder may hold, the safest first
     "pytorch_model.bin",
     "pytorch_model.bin.index.json",
 )
+
+NUMBERS = {"F32": "float32", "F16": "float16", "BF16": "bfloat16", "I8": "int8"}  # as safetensors names them
 
 
 @dataclass(frozen=True)
@@ -55,6 +58,17 @@ def read_weights(path: Path) -> Weights:
     """The weights of a model folder, of one file, or of a TensorFlow checkpoint by its prefix."""
     file = find_weights(path)
     return READERS[file.suffix](file)
+
+
+def stored_numbers(path: Path) -> str:
+    """What a model's largest matrix is stored in, such as float16; of forms other than safetensors it is not told."""
+    file = find_weights(path)
+    if file.suffix != ".safetensors":
+        return ""
+    with safe_open(file, "pt") as stored:
+        slices = [stored.get_slice(name) for name in stored.keys()]  # noqa: SIM118 (it is no dictionary)
+    kind: str = max(slices, key=lambda tensor: prod(tensor.get_shape())).get_dtype()
+    return NUMBERS.get(kind, kind)
 
 
 def _read_whole(path: Path) -> Weights:
