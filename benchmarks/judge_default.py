@@ -3,12 +3,14 @@
     python benchmarks/judge_default.py RUN STORE --pairs blimp.jsonl -o unmask/embedded/default
 
 RUN is the folder of `unmask pretrain`, STORE its tokens, the pairs are minimal pairs as `unmask evaluate` reads them.
-Held-out documents are told apart by their script; each language has figures of its own. The folder is
+Held-out documents are told apart by their script; each language has figures of its own. Documents that the learned text
+has too, wholly or in part (poems that stand in several books, beginnings given again), are not asked. The folder is
 written in float16 with `checksums.txt`; its scores, by category too, and the terms of its text stand in its card.
 """
 
 import argparse
 from dataclasses import replace
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -27,6 +29,7 @@ from unmask.text.tokenizer import Tokenizer, is_chinese
 
 TERMS = "Wikipedia text (CC BY-SA 3.0), novels of before 1926 (public domain), classical Chinese (MIT, chinese-poetry)"
 SAMPLE = 400  # pieces of a document that say which script it is in
+FAMILIAR = 0.2  # share of its sentences that the learned text has too, from which on a document is not asked
 
 
 def main() -> None:
@@ -59,15 +62,31 @@ def by_language(run: Path, store: Path) -> dict[str, Any]:
         [store], run / "none", lambda _: opened.tokenizer, held_out=settings.held_out, words=settings.words
     )
     learner = Learner(opened.model, settings.objective)  # type: ignore[arg-type]
-    chinese = np.array([is_chinese_document(corpus.store, number, opened.tokenizer) for number in corpus.held_out])
+    unseen = without_the_familiar(corpus.store, corpus.held_out)
+    chinese = np.array([is_chinese_document(corpus.store, number, opened.tokenizer) for number in unseen])
     found = {}
-    for name, documents in (("english", corpus.held_out[~chinese]), ("chinese", corpus.held_out[chinese])):
+    for name, documents in (("english", unseen[~chinese]), ("chinese", unseen[chinese])):
         parts = examination(corpus.store, documents, opened.tokenizer, settings, corpus.words)
         found[name] = {
             **examine(learner, parts),
             "unigram_loss": unigram(corpus.store, documents, opened.tokenizer.size),
         }
     return found
+
+
+def without_the_familiar(store: Store, held_out: Integers) -> Integers:
+    """Those of the held-out documents that have hardly a sentence of the learned ones."""
+    tokens = store.tokens(0, store.token_count)
+
+    def sentences(number: int) -> list[bytes]:
+        first, after = store.document_sentences[number], store.document_sentences[number + 1]
+        bounds = store.sentence_tokens[first : after + 1]
+        return [tokens[start:end].tobytes() for start, end in pairwise(bounds)]
+
+    kept_back = set(held_out.tolist())
+    learned = {text for number in range(store.document_count) if number not in kept_back for text in sentences(number)}
+    shares = [np.mean([text in learned for text in sentences(number)]) for number in held_out.tolist()]
+    return held_out[np.array(shares) < FAMILIAR]
 
 
 def is_chinese_document(store: Store, number: int, tokenizer: Tokenizer) -> bool:

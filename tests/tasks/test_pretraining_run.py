@@ -141,6 +141,17 @@ def test_time_that_passed_before_the_run_is_part_of_its_budget(tmp_path: Path, t
     assert not (tmp_path / "run" / "curve.png").exists()
 
 
+def test_a_card_tells_the_steps_that_were_taken_in_the_time(
+    tmp_path: Path, text_file: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("unmask.tasks.pretraining_run.seconds_a_step", lambda *_, **__: 0.001)  # too fast a guess
+    changes = {name: value for name, value in CHANGES.items() if name != "steps"}
+    run = PretrainingRun(replace(request_for(tmp_path / "run", text_file), budget=8.0, changes=changes))
+    guessed, outcome = run.settings.steps, run.finish(lambda _: None)
+    assert outcome.steps != guessed
+    assert open_model(tmp_path / "run").about.provenance["settings"]["steps"] == outcome.steps
+
+
 def test_the_size_is_chosen_by_the_budget_and_kept_when_resumed(
     tmp_path: Path, text_file: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

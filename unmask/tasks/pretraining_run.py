@@ -339,7 +339,7 @@ class PretrainingRun:
         provenance = {
             "texts": texts,
             "tokens": outcome.tokens,
-            "settings": asdict(self.settings),
+            "settings": {**asdict(self.settings), "steps": outcome.steps},  # a budget's were an estimate at first
             **({"start": self.began} if self.began else {}),
             "torch": torch.__version__,
         }
