@@ -17,6 +17,7 @@ from unmask.tasks.pretraining import (
     examination,
     examine,
     new_learner,
+    seconds_a_step,
     steps_in,
     unigram_loss,
 )
@@ -59,6 +60,37 @@ def test_stopped_and_resumed_it_is_the_same_run_bit_for_bit(tmp_path: Path, stor
     list(last.steps())
     assert torch.equal(weights(whole), weights(last))
     assert (tmp_path / "whole" / "run.jsonl").read_bytes() == (tmp_path / "parts" / "run.jsonl").read_bytes()
+
+
+@pytest.mark.parametrize("optimiser", ["adamw", "muon", "lamb"])
+def test_measuring_a_step_leaves_a_run_as_it_was(
+    tmp_path: Path, store: Store, tokenizer: Tokenizer, optimiser: str
+) -> None:
+    settings = replace(SETTINGS, optimiser=optimiser)
+    plain, measured = (pretraining(tmp_path / name, store, tokenizer, settings) for name in ("plain", "measured"))
+    assert seconds_a_step(measured, at_least=0.05) > 0
+    assert torch.equal(weights(plain), weights(measured))
+    for run in (plain, measured):
+        run.resume()
+        list(run.steps())
+    assert torch.equal(weights(plain), weights(measured))
+
+
+@pytest.mark.parametrize("precision", ["float32", "bfloat16"])
+def test_a_step_is_measured_in_the_precision_that_it_is_taken_in(
+    tmp_path: Path, store: Store, tokenizer: Tokenizer, precision: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    run = pretraining(tmp_path / "run", store, tokenizer, replace(SETTINGS, precision=precision))
+    halved = set()
+    forward = run.learner.forward
+
+    def seen(*given: object) -> object:
+        halved.add(torch.is_autocast_enabled("cpu"))
+        return forward(*given)
+
+    monkeypatch.setattr(run.learner, "forward", seen)
+    seconds_a_step(run, at_least=0.0)
+    assert halved == {precision == "bfloat16"}
 
 
 def test_in_float16_overflows_are_skipped_and_resuming_is_exact_among_them(

@@ -5,8 +5,10 @@ In: tokenised text, a learner, settings. Out: the steps as they are taken, with 
 
 import json
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from copy import deepcopy
 from dataclasses import asdict, dataclass, replace
+from itertools import count
 from pathlib import Path
 from typing import Any, Protocol
 
@@ -308,19 +310,11 @@ class Pretraining:
             self.settings.shape,
             self.settings.final_learning_rate,
         )
-        taken = train(
-            self.engine,
-            lambda step: self.batches.parts(step, self.settings.length_at(self.pace.share(step))),
-            self.optimiser,
+        taken = self.taken(
+            self._numbers(),
             lambda step: schedule(self.pace.scheduled(step)),
-            steps=self._numbers(),
-            seed=self.settings.seed,
-            clip=self.settings.clip,
-            dropout=self.settings.dropout > 0,
-            gather=self.processes.gather,
-            world=self.processes.world,
-            precision=PRECISIONS[self.settings.precision],
-            scale=self.run.scale,
+            lambda step: self.settings.length_at(self.pace.share(step)),
+            self.run.scale,
         )
         before = self.run.spent
         for step, held_out in self.run.follow(taken, evaluate=self._examine, stop=stop):
@@ -328,6 +322,25 @@ class Pretraining:
                 self._keep_to_the_clock(step.number, deadline, ending)
             before = self.run.spent
             yield Standing(step, held_out, self.pace, self.run.lately)
+
+    def taken(
+        self, numbers: Iterable[int], rate: Callable[[int], float], length: Callable[[int], int], scale: LossScale
+    ) -> Iterator[Step]:
+        """The loop over steps of these numbers, at a learning rate and a length for each."""
+        return train(
+            self.engine,
+            lambda step: self.batches.parts(step, length(step)),
+            self.optimiser,
+            rate,
+            steps=numbers,
+            seed=self.settings.seed,
+            clip=self.settings.clip,
+            dropout=self.settings.dropout > 0,
+            gather=self.processes.gather,
+            world=self.processes.world,
+            precision=PRECISIONS[self.settings.precision],
+            scale=scale,
+        )
 
     def _numbers(self) -> Iterator[int]:
         number = self.run.step
@@ -390,17 +403,17 @@ def examine(learner: nn.Module, parts: list[Part]) -> Figures:
 
 
 def seconds_a_step(pretraining: Pretraining, *, at_least: float = 2.0) -> float:
-    """How long a step takes here, measured without changing the model."""
-    learner, settings, processes = pretraining.engine, pretraining.settings, pretraining.processes
+    """How long a step of the loop takes here: taken at a learning rate of zero, so that nothing is learned."""
+    before, scale = deepcopy(pretraining.optimiser.state_dict()), deepcopy(pretraining.run.scale)
+    first = pretraining.settings.lengths[0]
     taken: list[float] = []
-    while len(taken) < 3 or processes.agree(sum(taken)) < at_least:
+    steps = pretraining.taken(count(), lambda _: 0.0, lambda _: first, scale)
+    while len(taken) < 3 or pretraining.processes.agree(sum(taken)) < at_least:
         started = time.monotonic()
-        for part in pretraining.batches.parts(len(taken), settings.lengths[0]):
-            losses, _ = learner(part.batch, None)
-            torch.stack(list(losses.values())).sum().backward()
-        learner.zero_grad(set_to_none=True)
+        next(steps)
         taken.append(time.monotonic() - started)
-    return processes.agree(float(np.median(taken[1:])))
+    pretraining.optimiser.load_state_dict(before)
+    return pretraining.processes.agree(float(np.median(taken[1:])))
 
 
 def steps_in(seconds: float, step_seconds: float) -> int:
