@@ -9,7 +9,8 @@ from typing import Any
 import torch
 from torch import Tensor
 
-CHUNK_NUMBERS = 3 << 20  # logits at a time, 12 MB: smaller chunks spend their time adding up the decoder's gradient
+CHUNK_NUMBERS = 3 << 20  # logits at a time, 12 MB: so they stay in the cache
+GATHERED_NUMBERS = 32 << 20  # errors in bfloat16, 64 MB, before they reach the decoder: adding to it takes long
 
 
 def masked_word_loss(states: Tensor, words: Tensor, bias: Tensor, targets: Tensor) -> tuple[Tensor, Tensor]:
@@ -37,26 +38,39 @@ class _MaskedWordLoss(torch.autograd.Function):
         to_states, to_words, to_bias = (torch.zeros_like(part) if learning else None for part in (states, words, bias))
         loss = torch.zeros((), dtype=torch.float64, device=states.device)
         found = torch.zeros((), dtype=torch.int64, device=states.device)
-        chunk = max(1, CHUNK_NUMBERS // len(words))
+        halved = products != words.dtype
         narrow_states, narrow_words = states.to(products), words.to(products)  # the same numbers where not halved
-        for start in range(0, len(targets), chunk):
-            part = slice(start, start + chunk)
-            logits = torch.mm(narrow_states[part], narrow_words.T).float().add_(bias)  # (m, V)
-            target = targets[part, None]  # (m, 1)
-            best, at_target = logits.amax(-1, keepdim=True), logits.gather(1, target)
-            found += (at_target >= best).sum()
-            odds = torch.softmax(logits, -1)
-            # log-sum-exp from the best word's probability, which cannot underflow as the target's can
-            loss += (best - odds.amax(-1, keepdim=True).log() - at_target).double().sum()
-            if to_states is not None and to_words is not None and to_bias is not None:
-                error = odds.scatter_add_(1, target, -torch.ones_like(at_target)).to(states.dtype)
-                to_bias += error.sum(0)
-                error = error.to(products)
-                to_states[part] = error @ narrow_words
-                if products == to_words.dtype:
-                    to_words.addmm_(error.T, narrow_states[part])
+        chunk = min(len(targets), max(1, CHUNK_NUMBERS // len(words)))
+        several = chunk * max(1, GATHERED_NUMBERS // (chunk * len(words))) if halved else chunk
+        # one room for all chunks: the system takes longer to clear new pages than the products take
+        room = words.new_empty(chunk, len(words))
+        narrow_room = room.to(products)  # the same room where not halved
+        errors = narrow_room.new_empty(min(several, len(targets)), len(words)) if halved and learning else room
+        for group in _slices(0, len(targets), several):
+            for part in _slices(group.start, group.stop, chunk):
+                target = targets[part, None]  # (m, 1)
+                torch.mm(narrow_states[part], narrow_words.T, out=narrow_room[: len(target)])
+                logits = room[: len(target)]  # (m, V)
+                if halved:
+                    logits.copy_(narrow_room[: len(target)])
+                logits += bias
+                best, at_target = logits.amax(-1, keepdim=True), logits.gather(1, target)
+                found += (at_target >= best).sum()
+                odds = torch.softmax(logits, -1, out=logits)
+                # log-sum-exp from the best word's probability, which cannot underflow as the target's can
+                loss += (best - odds.amax(-1, keepdim=True).log() - at_target).double().sum()
+                if to_states is not None and to_bias is not None:
+                    error = odds.scatter_add_(1, target, -torch.ones_like(at_target))
+                    to_bias += error.sum(0)
+                    if halved:
+                        error = errors[part.start - group.start : part.stop - group.start].copy_(error)
+                    to_states[part] = error @ narrow_words
+            if to_words is not None:
+                gathered = errors[: group.stop - group.start].T
+                if halved:
+                    to_words += gathered @ narrow_states[group]
                 else:
-                    to_words += error.T @ narrow_states[part]
+                    to_words.addmm_(gathered, narrow_states[group])
         if learning:
             ctx.save_for_backward(to_states, to_words, to_bias)
         ctx.mark_non_differentiable(found)
@@ -66,3 +80,8 @@ class _MaskedWordLoss(torch.autograd.Function):
     def backward(ctx: Any, gradient: Tensor, _: Tensor) -> tuple[Tensor | None, ...]:
         to_states, to_words, to_bias = ctx.saved_tensors
         return to_states * gradient, to_words.mul_(gradient), to_bias * gradient, None, None
+
+
+def _slices(start: int, stop: int, step: int) -> list[slice]:
+    """A range cut into slices of `step`, the last one shorter."""
+    return [slice(begin, min(begin + step, stop)) for begin in range(start, stop, max(1, step))]
