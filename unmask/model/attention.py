@@ -15,7 +15,6 @@ from unmask.model.chosen import Chosen
 from unmask.model.dropout import Chance, scale, threshold
 from unmask.model.groups import Group, Groups, Stacks
 
-SINGLE = 4  # bytes of a float32
 CACHED_NUMBERS = 1 << 18  # attention probabilities worked on at a time: 1 MB stays in a core's cache
 
 
@@ -73,16 +72,20 @@ def _gather(
     place: int,
 ) -> Tensor:
     """What queries gather from the keys and values of one group; without any, its rows begin with their own."""
-    if rows.is_cpu and rows.dtype.itemsize < SINGLE:  # there its backward pass takes three times as long in bfloat16
+    if rows.is_cpu and rows.dtype == torch.float16:  # CPUs multiply it more slowly than float32
         with torch.autocast("cpu", enabled=False):
             return _gather(None if q is None else q.float(), rows.float(), group, heads, causal, rate, chance, place)
     level = threshold(rate)
     seen = None if causal else group.seen  # left to right, padding comes after all tokens of its sequence
     asking = group.length if q is None else q.shape[2]
-    if level and chance is not None:
-        keep = chance.keep(place, (group.count, heads, asking, group.length), level, rows.device)
+    dropping = level > 0 and chance is not None
+    # bfloat16 products of stacks take a sixth of float32's time on CPUs that have them; torch's kernel gains nothing
+    if dropping or (rows.is_cpu and rows.dtype == torch.bfloat16):
+        keep = None
+        if chance is not None and dropping:
+            keep = chance.keep(place, (group.count, heads, asking, group.length), level, rows.device)
         laid = _Laid.apply(rows, group, 3 if q is None else 2, heads)  # type: ignore[no-untyped-call]
-        context: Tensor = _DroppedAttention.apply(q, laid, seen, keep, scale(level), causal)  # type: ignore[no-untyped-call]
+        context: Tensor = _OwnAttention.apply(q, laid, seen, keep, scale(level), causal)  # type: ignore[no-untyped-call]
     else:
         parts = group.apart(rows).unflatten(2, (3 if q is None else 2, heads, -1)).permute(2, 0, 3, 1, 4)
         q, k, v = parts if q is None else (q, *parts)  # (n, H, S, K) each
@@ -129,8 +132,9 @@ class _Laid(torch.autograd.Function):
         return wide if ctx.places is None else wide.index_select(0, ctx.places), None, None, None
 
 
-class _DroppedAttention(torch.autograd.Function):
-    """Attention with dropout on its probabilities, a few sequences at a time so that they stay in the cache.
+class _OwnAttention(torch.autograd.Function):
+    """Attention with dropout on its probabilities, or in half precision, a few sequences at a time so that they stay
+    in the cache.
 
     The probabilities are computed again in the backward pass: the products are a few per cent of a layer's work,
     and (n, H, Q, S) is by far the largest thing a layer would have to keep. Gradients go straight to where they belong
@@ -139,15 +143,17 @@ class _DroppedAttention(torch.autograd.Function):
 
     @staticmethod
     def forward(
-        ctx: Any, q: Tensor | None, laid: Tensor, seen: Tensor | None, keep: Tensor, scale: float, causal: bool
+        ctx: Any, q: Tensor | None, laid: Tensor, seen: Tensor | None, keep: Tensor | None, scale: float, causal: bool
     ) -> Tensor:
         ctx.save_for_backward(q, laid, seen, keep)
         ctx.scale, ctx.causal = scale, causal
         queries, k, v = laid if q is None else (q, *laid)
         count, heads, length, width = queries.shape
         context: Tensor = queries.new_empty(count, length, heads, width)
-        for part in _parts(keep):
-            dropped = _probabilities(queries[part], k[part], _of(seen, part), causal).mul_(keep[part]).mul_(scale)
+        for part in _parts(queries, k):
+            dropped = _probabilities(queries[part], k[part], _of(seen, part), causal)
+            if keep is not None:
+                dropped = dropped.mul_(keep[part]).mul_(scale)
             context[part] = (dropped @ v[part]).transpose(1, 2)
         return context
 
@@ -159,11 +165,13 @@ class _DroppedAttention(torch.autograd.Function):
         queries, k, v = laid if q is None else (q, *laid)
         to_queries, to_k, to_v = to_laid if to_q is None else (to_q, *to_laid)
         arriving = gradient.transpose(1, 2).to(laid.dtype).contiguous()  # (n, H, Q, K)
-        for part in _parts(keep):
+        for part in _parts(queries, k):
             probabilities = _probabilities(queries[part], k[part], _of(seen, part), ctx.causal)
-            weight = keep[part].to(laid.dtype).mul_(ctx.scale)
-            torch.matmul((probabilities * weight).transpose(-2, -1), arriving[part], out=to_v[part])
-            back = (arriving[part] @ v[part].transpose(-2, -1)).mul_(weight)
+            weight = None if keep is None else keep[part].to(laid.dtype).mul_(ctx.scale)
+            dropped = probabilities if weight is None else probabilities * weight
+            torch.matmul(dropped.transpose(-2, -1), arriving[part], out=to_v[part])
+            back = arriving[part] @ v[part].transpose(-2, -1)
+            back = back if weight is None else back.mul_(weight)
             back = back.sub_((back * probabilities).sum(-1, keepdim=True)).mul_(probabilities)
             back = back.mul_(1 / math.sqrt(queries.shape[-1]))
             torch.matmul(back, k[part], out=to_queries[part])
@@ -175,7 +183,8 @@ def _of(seen: Tensor | None, part: slice) -> Tensor | None:
     return None if seen is None else seen[part]
 
 
-def _parts(keep: Tensor) -> list[slice]:
+def _parts(queries: Tensor, keys: Tensor) -> list[slice]:
     """Slices of the sequences such that each slice's probabilities fit in the cache."""
-    step = max(1, CACHED_NUMBERS // keep[0].numel())
-    return [slice(start, start + step) for start in range(0, len(keep), step)]
+    count, heads, asking, _ = queries.shape
+    step = max(1, CACHED_NUMBERS // (heads * asking * keys.shape[2]))
+    return [slice(start, start + step) for start in range(0, count, step)]
