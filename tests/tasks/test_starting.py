@@ -160,6 +160,18 @@ def test_a_resumed_run_still_knows_where_it_began(ask: Callable[..., Request], f
     assert not any("source" in note for note in notes)
 
 
+def test_a_model_goes_on_with_more_layers(ask: Callable[..., Request], folder: Callable[..., Path]) -> None:
+    request = ask(from_model=str(folder("pretraining")), layers=2)
+    _, notes = run(request)
+    assert any("it has 2 in place of 1 layers" in note for note in notes)
+    reached = open_model(request.folder)
+    assert reached.config.layers == 2
+    assert reached.about.provenance["start"]["layers"] == "2 in place of 1"
+    run(request)  # taken up again: the very same run
+    with pytest.raises(InputError, match="size"):
+        run(replace(request, layers=None))
+
+
 def test_the_texts_best_words_become_pieces(
     ask: Callable[..., Request], folder: Callable[..., Path], tokenizer: Tokenizer, tmp_path: Path
 ) -> None:
@@ -241,6 +253,7 @@ def test_sequences_longer_than_the_models_positions_are_refused(
     [
         ({"vectors": Path("v.txt"), "model": "m"}, "one start"),
         ({"additions": "5"}, "wanted --from"),
+        ({"layers": 6}, "wanted --from"),
         ({"model": "m", "additions": "5", "other_pieces": True}, "one of the two"),
         ({"vectors": Path("no-such-file")}, "no file"),
         ({"model": "run", "folder": Path("run")}, "another folder"),

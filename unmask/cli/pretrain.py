@@ -95,6 +95,9 @@ def pretrain(
         str | None,
         typer.Option(metavar="FILE|N", help="Words that its vocabulary gets: of a file, or the text's N best."),
     ] = None,
+    layers: Annotated[
+        int | None, typer.Option(help="Layers that it gets among its own, adding nothing until they have learned.")
+    ] = None,
     general: Annotated[
         Path | None, typer.Option(metavar="TEXT", help="Measure on this text too what such a model forgets.")
     ] = None,
@@ -154,6 +157,7 @@ def pretrain(
         init_vectors=init_vectors,
         from_model=from_model,
         additions=add_pieces,
+        layers=layers,
         general=general,
         save_every=save_every,
         device=device,

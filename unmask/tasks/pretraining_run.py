@@ -77,6 +77,7 @@ class Request:
     init_vectors: Path | None = None  # word vectors that the word embeddings start from
     from_model: str | None = None  # a model to go on from, with its size, and its vocabulary unless one is given
     additions: str | None = None  # to that vocabulary: a file of words, or how many of the text's best
+    layers: int | None = None  # that it gets, where it has fewer
     general: Path | None = None  # text to measure on, before and after, what such a model forgets
     save_every: float = 60.0
     device: str = "cpu"
@@ -131,6 +132,7 @@ class PretrainingRun:
                 model=request.from_model,
                 additions=request.additions,
                 other_pieces=request.vocabulary is not None or request.vocabulary_size is not None,
+                layers=request.layers,
                 folder=request.folder,
                 column=request.column,
             )

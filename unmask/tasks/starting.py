@@ -19,6 +19,7 @@ from unmask.files import sha256, write_text
 from unmask.model.bert import Bert
 from unmask.model.config import BertConfig
 from unmask.model.counted_start import CountedStart
+from unmask.model.deepening import deepen
 from unmask.model.folder import open_model
 from unmask.model.growing import grow, new_words
 from unmask.model.heads import BertWithHead, MaskedWords, NextSentence, Pretraining
@@ -43,10 +44,11 @@ class Start:
     name: str = "fresh"  # in the settings: a hash of what the weights start from, so that a change is noticed
     source: str = ""  # the file or model as the user named it
     vectors: Path | None = None  # initial word embeddings
-    model: Bert | BertWithHead | None = None  # the model to go on from, with its additions
+    model: Bert | BertWithHead | None = None  # the model to go on from, with its additions and its further layers
     tokenizer: Tokenizer | None = None  # of that model
     added: tuple[str, ...] = ()  # words that its vocabulary had no piece for
     other_pieces: bool = False  # the text is cut by another vocabulary, which the model is carried over to
+    shallower: int | None = None  # the layers that it had, where it has got more
 
     def shape(self, fresh: BertConfig, longest: int) -> BertConfig:
         """The shape of the model that starts here; a fresh one's says what dropout, pooler and direction it has."""
@@ -82,7 +84,9 @@ class Start:
             return {"vectors": self.vectors.name, **asdict(coverage), "share": round(coverage.share, 4)}
         if self.model is None:
             return {}
-        name = {"model": Path(self.source).name}
+        name: dict[str, Any] = {"model": Path(self.source).name}
+        if self.shallower is not None:
+            name["layers"] = f"{_encoder(self.model).config.layers} in place of {self.shallower}"
         if not self.other_pieces:
             return {**name, **asdict(start_from_model(learner, self.model)), "added": len(self.added)}
         assert self.tokenizer is not None
@@ -100,6 +104,7 @@ def find_start(
     model: str | None = None,
     additions: str | None = None,
     other_pieces: bool = False,
+    layers: int | None = None,
     folder: Path,
     column: str | None = None,
 ) -> Start:
@@ -108,6 +113,9 @@ def find_start(
         raise InputError(f"--add-pieces {additions} for a new model", wanted="--from MODEL, whose pieces to add to")
     if model is not None and vectors is not None:
         raise InputError("--init-vectors and --from", wanted="one start", do="give one of them")
+    if model is None and layers is not None:
+        do = "choose a new model's layers by --size"
+        raise InputError(f"--layers {layers} for a new model", wanted="--from MODEL, which gets layers", do=do)
     if additions is not None and other_pieces:
         do = "put the words into the vocabulary"
         raise InputError("--add-pieces with another vocabulary", wanted="one of the two", do=do)
@@ -122,7 +130,10 @@ def find_start(
     opened = open_model(model)
     words = [] if additions is None else _words_to_add(opened.tokenizer, additions, paths, folder, column)
     grown, tokenizer = grow(opened.model, opened.tokenizer, words)
-    return Start(f"model {weights_hash(opened.model)}", model, None, grown, tokenizer, tuple(words), other_pieces)
+    name, shallower = f"model {weights_hash(opened.model)}", None
+    if layers is not None:
+        grown, shallower = deepen(grown, layers), _encoder(grown).config.layers
+    return Start(name, model, None, grown, tokenizer, tuple(words), other_pieces, shallower)
 
 
 def start_from_vectors(learner: Learner, tokenizer: Tokenizer, path: Path, seed: int) -> VectorCoverage:
@@ -227,6 +238,8 @@ def in_words(record: Mapping[str, Any], added: Sequence[str] = ()) -> list[str]:
         lines.append(
             f"its vocabulary is another: {kept:,} pieces keep their vectors, {composed:,} are composed, {new:,} new"
         )
+    if "layers" in record:
+        lines.append(f"it has {record['layers']} layers: the new ones add nothing until they have learned")
     lines += [f"{name} has no {part}: it starts fresh" for part in record["fresh"]]
     return lines + [
         f"the {part} of {name} is left out: this objective does not train it" for part in record["left_out"]
