@@ -83,9 +83,10 @@ def test_attention_in_bfloat16_is_nearly_that_of_float32(groups: Groups, rate: f
     torch.testing.assert_close(halved.grad.float(), full.grad, atol=0.03, rtol=0.03)
 
 
-def test_attention_in_float16_is_that_of_float32_on_a_cpu() -> None:
-    halved = torch.randn(17, 48, generator=torch.Generator().manual_seed(0)).half()
-    with torch.autocast("cpu", torch.float16):
+@pytest.mark.parametrize("precision", [torch.bfloat16, torch.float16])
+def test_what_nothing_is_learned_from_is_attended_to_in_float32_on_a_cpu(precision: torch.dtype) -> None:
+    halved = torch.randn(17, 48, generator=torch.Generator().manual_seed(0)).to(precision)
+    with torch.autocast("cpu", precision):
         found = attend(halved, equal_lengths(STACKS), 4)
     assert torch.equal(found, attend(halved.float(), equal_lengths(STACKS), 4))
 

@@ -15,6 +15,7 @@ from unmask.model.chosen import Chosen
 from unmask.model.dropout import Chance, scale, threshold
 from unmask.model.groups import Group, Groups, Stacks
 
+SINGLE = 4  # bytes of a float32
 CACHED_NUMBERS = 1 << 18  # attention probabilities worked on at a time: 1 MB stays in a core's cache
 
 
@@ -72,15 +73,16 @@ def _gather(
     place: int,
 ) -> Tensor:
     """What queries gather from the keys and values of one group; without any, its rows begin with their own."""
-    if rows.is_cpu and rows.dtype == torch.float16:  # CPUs multiply it more slowly than float32
+    learns = rows.dtype == torch.bfloat16 and rows.requires_grad
+    if rows.is_cpu and rows.dtype.itemsize < SINGLE and not learns:  # answers are not rounded more than they must be
         with torch.autocast("cpu", enabled=False):
             return _gather(None if q is None else q.float(), rows.float(), group, heads, causal, rate, chance, place)
     level = threshold(rate)
     seen = None if causal else group.seen  # left to right, padding comes after all tokens of its sequence
     asking = group.length if q is None else q.shape[2]
     dropping = level > 0 and chance is not None
-    # bfloat16 products of stacks take a sixth of float32's time on CPUs that have them; torch's kernel gains nothing
-    if dropping or (rows.is_cpu and rows.dtype == torch.bfloat16):
+    # products of stacks in bfloat16 take a sixth of float32's time on CPUs that have them; torch's kernel gains nothing
+    if dropping or (rows.is_cpu and learns):
         keep = None
         if chance is not None and dropping:
             keep = chance.keep(place, (group.count, heads, asking, group.length), level, rows.device)

@@ -87,7 +87,8 @@ class Bert(nn.Module):
             for part in (batch.ids, batch.segments, batch.positions, batch.starts)
         )
         x = self.embeddings(ids, segments, positions, chance)  # (T, D)
-        own = chance is not None or torch.is_autocast_enabled(device.type)  # our own attention: many small calls
+        # with dropout, or where products in half precision are learned from, attention is our own: many small calls
+        own = chance is not None or (torch.is_grad_enabled() and torch.is_autocast_enabled(device.type))
         groups = group(batch.stacks, self.config.heads, device, dropping=own)
         chosen = choose(batch, rows, groups, device) if rows is not None and self.layers and not causal else None
         layers, attention = [x], []
