@@ -54,13 +54,10 @@ class _MaskedWordLoss(torch.autograd.Function):
                 if halved:
                     logits.copy_(narrow_room[: len(target)])
                 logits += bias
-                best, at_target = logits.amax(-1, keepdim=True), logits.gather(1, target)
-                found += (at_target >= best).sum()
-                odds = torch.softmax(logits, -1, out=logits)
-                # log-sum-exp from the best word's probability, which cannot underflow as the target's can
-                loss += (best - odds.amax(-1, keepdim=True).log() - at_target).double().sum()
+                losses, right = _turned_to_odds(logits, target)
+                loss, found = loss + losses, found + right
                 if to_states is not None and to_bias is not None:
-                    error = odds.scatter_add_(1, target, -torch.ones_like(at_target))
+                    error = logits.scatter_add_(1, target, logits.new_full(target.shape, -1.0))
                     to_bias += error.sum(0)
                     if halved:
                         error = errors[part.start - group.start : part.stop - group.start].copy_(error)
@@ -80,6 +77,15 @@ class _MaskedWordLoss(torch.autograd.Function):
     def backward(ctx: Any, gradient: Tensor, _: Tensor) -> tuple[Tensor | None, ...]:
         to_states, to_words, to_bias = ctx.saved_tensors
         return to_states * gradient, to_words.mul_(gradient), to_bias * gradient, None, None
+
+
+def _turned_to_odds(logits: Tensor, target: Tensor) -> tuple[Tensor, Tensor]:
+    """Turns logits into probabilities where they lie; gives the sum of the losses, and how many targets come first."""
+    best, at_target = logits.amax(-1, keepdim=True), logits.gather(1, target)  # (m, 1) each
+    odds = torch.softmax(logits, -1, out=logits)
+    # log-sum-exp from the best word's probability, which cannot underflow as the target's can
+    losses = best - odds.amax(-1, keepdim=True).log() - at_target
+    return losses.double().sum(), (at_target >= best).sum()
 
 
 def _slices(start: int, stop: int, step: int) -> list[slice]:
