@@ -9,7 +9,10 @@ from unmask.training.memory import HUGE_PAGES
 
 PROGRAM = """
 import torch
-from unmask.training.memory import EVERY, give_back, use_again
+from unmask.training import memory
+from unmask.training.memory import give_back, use_again
+
+EVERY = memory.EVERY = 20
 
 def resident():
     with open("/proc/self/status") as status:
