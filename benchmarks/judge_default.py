@@ -1,11 +1,12 @@
 """The default model, from its finished pretraining run: judged in both languages, saved small, with its card.
 
-    python benchmarks/judge_default.py RUN STORE --pairs blimp.jsonl -o unmask/embedded/default
+    python benchmarks/judge_default.py RUN STORE --pairs blimp.jsonl --pieces 18300 -o unmask/embedded/default
 
 RUN is the folder of `unmask pretrain`, STORE its tokens, the pairs are minimal pairs as `unmask evaluate` reads them.
 Held-out documents are told apart by their script; each language has figures of its own. Documents that the learned text
-has too, wholly or in part (poems that stand in several books, beginnings given again), are not asked. The folder is
-written in float16 with `checksums.txt`; its scores, by category too, and the terms of its text stand in its card.
+has too, wholly or in part (poems that stand in several books, beginnings given again), are not asked. `--pieces` keeps
+those that the text uses most: the rarest characters become unknown, and the folder small. The folder is written in
+float16 with `checksums.txt`; its scores, by category too, and the terms of its text stand in its card.
 """
 
 import argparse
@@ -17,14 +18,16 @@ from typing import Any
 import numpy as np
 
 from unmask.apps.judging import judge_pretrained
+from unmask.compress.trim import keep_pieces, smaller_tokenizer
 from unmask.data.ragged import Integers
 from unmask.data.store import Store
+from unmask.model.about import About
 from unmask.model.checksums import write_checksums
-from unmask.model.folder import open_model, save_model
+from unmask.model.folder import ModelFolder, open_model, save_model
 from unmask.tasks.bars import draw_bars
 from unmask.tasks.corpus import open_corpus
 from unmask.tasks.objectives import Learner
-from unmask.tasks.pretraining import PretrainingSettings, entropy, examination, examine
+from unmask.tasks.pretraining import PretrainingSettings, entropy, examination, examine, piece_counts
 from unmask.text.tokenizer import Tokenizer, is_chinese
 
 TERMS = "Wikipedia text (CC BY-SA 3.0), novels of before 1926 (public domain), classical Chinese (MIT, chinese-poetry)"
@@ -39,19 +42,37 @@ def main() -> None:
     parser.add_argument("store", type=Path)
     parser.add_argument("--pairs", type=Path)
     parser.add_argument("--limit", type=int)
+    parser.add_argument("--pieces", type=int)
     parser.add_argument("-o", "--output", type=Path, required=True)
     given = parser.parse_args()
     opened = open_model(given.run)
     scores = by_language(given.run, given.store)
+    if given.pieces:
+        opened = of_the_commonest_pieces(opened, Store.open(given.store), given.pieces)
+    about = replace(opened.about, scores=rounded(scores), provenance={**opened.about.provenance, "terms": TERMS})
+    write(given.output, opened, about)
     if given.pairs:
-        judged = judge_pretrained(open_model(given.run, head="masked_words"), given.pairs, limit=given.limit)
-        scores["minimal pairs"] = {"all": judged.accuracy, **judged.categories}
+        judged = judge_pretrained(open_model(given.output, head="masked_words"), given.pairs, limit=given.limit)
+        means = {"all": judged.accuracy, "mean of categories": judged.category_mean}
+        scores["minimal pairs"] = {**means, **judged.categories}
         draw_bars(judged.categories, given.output.parent / "default-pairs.png", title="minimal pairs", chance=0.5)
-    provenance = {**opened.about.provenance, "terms": TERMS}
-    about = replace(opened.about, scores=rounded(scores), provenance=provenance)
-    save_model(given.output, opened.config, opened.model, opened.tokenizer, about, dtype="float16")
-    write_checksums(given.output)
+        write(given.output, opened, replace(about, scores=rounded(scores)))
     print(rounded(scores))
+
+
+def write(folder: Path, opened: ModelFolder, about: About) -> None:
+    """The folder as it is embedded."""
+    save_model(folder, opened.model.bert.config, opened.model, opened.tokenizer, about, dtype="float16")
+    write_checksums(folder)
+
+
+def of_the_commonest_pieces(opened: ModelFolder, store: Store, most: int) -> ModelFolder:
+    """The model with the pieces that a text uses most, and the special ones."""
+    used = piece_counts(store, opened.tokenizer.size)
+    used[opened.tokenizer.special] = used.max() + 1
+    kept = np.sort(np.argsort(-used, kind="stable")[:most]).tolist()
+    model, tokenizer = keep_pieces(opened.model, kept), smaller_tokenizer(opened.tokenizer, kept)
+    return replace(opened, model=model, tokenizer=tokenizer, config=model.bert.config)
 
 
 def by_language(run: Path, store: Path) -> dict[str, Any]:

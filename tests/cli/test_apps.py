@@ -137,6 +137,7 @@ def test_evaluate_judges_minimal_pairs_and_draws(unmask: Command, folder: str, t
         "metric": "accuracy",
         "score": ((good > bad) + 0.5) / 2,
         "examples": 2,
+        "category_mean": ((good > bad) + 0.5) / 2,
         "categories": {"ties": 0.5, "verbs": float(good > bad)},
         "paradigms": {"agreement": float(good > bad), "same": 0.5},
     }

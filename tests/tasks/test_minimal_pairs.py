@@ -21,6 +21,7 @@ def test_accuracy_is_the_share_of_good_sentences_that_score_higher() -> None:
     judged = judge_pairs(PAIRS, lambda sentences: [len(sentence) for sentence in sentences])
     assert judged.accuracy == pytest.approx(2 / 3)
     assert judged.categories == {"nouns": 1.0, "verbs": 0.5}
+    assert judged.category_mean == 0.75
     assert judged.paradigms == {"agreement": 0.5, "number": 1.0}
 
 
@@ -39,8 +40,12 @@ def test_good_and_bad_exchanged_give_the_rest(scores: list[tuple[int, int]]) -> 
 
 def test_the_answer_is_the_contracts_json() -> None:
     fields = judge_pairs(PAIRS, lambda sentences: [len(sentence) for sentence in sentences]).to_dict()
-    assert list(fields) == ["task", "metric", "score", "examples", "categories", "paradigms"]
+    assert list(fields) == ["task", "metric", "score", "examples", "category_mean", "categories", "paradigms"]
     assert (fields["task"], fields["metric"], fields["examples"]) == ("minimal_pairs", "accuracy", 3)
+
+
+def test_without_categories_there_is_no_mean_of_them() -> None:
+    assert "category_mean" not in judge_pairs([Pair("a", "b")], lambda _: [1.0, 0.0]).to_dict()
 
 
 def test_a_limit_holds_for_each_paradigm() -> None:

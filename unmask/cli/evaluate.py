@@ -82,6 +82,8 @@ def evaluate(
     lines = [f"{fields['task']}: {judged.accuracy:.2%} of {judged.examples:,} right, {fields['seconds']:.0f} s"]
     if "accuracy_at_5" in fields:
         lines.append(f"among the first five: {fields['accuracy_at_5']:.2%}")
+    if "category_mean" in fields:
+        lines.append(f"mean of {len(judged.categories)} categories: {fields['category_mean']:.2%}")
     lines += _table("category", judged.categories)
     lines += _table("paradigm", fields.get("paradigms", {}))
     return Answer(fields, "\n".join(lines))

@@ -30,10 +30,20 @@ class JudgedPairs:
     categories: Mapping[str, float]
     paradigms: Mapping[str, float]
 
+    @property
+    def category_mean(self) -> float | None:
+        """The mean of the categories, each counted once however many pairs it has: BabyLM's figure; none without any.
+
+        >>> JudgedPairs(0.75, 4, {"agreement": 1.0, "islands": 0.0}, {}).category_mean
+        0.5
+        """
+        return sum(self.categories.values()) / len(self.categories) if self.categories else None
+
     def to_dict(self) -> dict[str, Any]:
         """The answer as JSON has it."""
         found = {"task": "minimal_pairs", "metric": "accuracy", "score": self.accuracy, "examples": self.examples}
-        return found | {"categories": dict(self.categories), "paradigms": dict(self.paradigms)}
+        mean = {} if self.category_mean is None else {"category_mean": self.category_mean}
+        return found | mean | {"categories": dict(self.categories), "paradigms": dict(self.paradigms)}
 
 
 def read_pairs(rows: Iterable[tuple[str, Mapping[str, Any]]], *, limit: int | None = None) -> list[Pair]:
