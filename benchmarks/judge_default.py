@@ -62,7 +62,7 @@ def main() -> None:
 
 def write(folder: Path, opened: ModelFolder, about: About) -> None:
     """The folder as it is embedded."""
-    save_model(folder, opened.model.bert.config, opened.model, opened.tokenizer, about, dtype="float16")
+    save_model(folder, opened.config, opened.model, opened.tokenizer, about, dtype="float16")
     write_checksums(folder)
 
 
@@ -72,7 +72,10 @@ def of_the_commonest_pieces(opened: ModelFolder, store: Store, most: int) -> Mod
     used[opened.tokenizer.special] = used.max() + 1
     kept = np.sort(np.argsort(-used, kind="stable")[:most]).tolist()
     model, tokenizer = keep_pieces(opened.model, kept), smaller_tokenizer(opened.tokenizer, kept)
-    return replace(opened, model=model, tokenizer=tokenizer, config=model.bert.config)
+    said = {"pieces kept": f"{most:,} of {opened.tokenizer.size:,}, those that the text uses most"}
+    about = replace(opened.about, provenance={**opened.about.provenance, **said})
+    smaller = replace(opened, model=model, tokenizer=tokenizer, about=about)
+    return replace(smaller, config=smaller.bert.config)
 
 
 def by_language(run: Path, store: Path) -> dict[str, Any]:
