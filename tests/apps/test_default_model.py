@@ -34,9 +34,8 @@ def test_embedded_files_stay_small() -> None:
         ("人之初，性本[MASK]。", "善"),
     ],
 )
-def test_it_finds_words_that_fit(fill: Filler, text: str, word: str) -> None:
-    candidates = [candidate.token for candidate in fill(text).masks[0].candidates]
-    assert word in candidates
+def test_it_finds_the_word_that_fits(fill: Filler, text: str, word: str) -> None:
+    assert fill(text).masks[0].candidates[0].token == word
 
 
 def test_its_card_says_how_good_it_is_in_both_languages() -> None:
