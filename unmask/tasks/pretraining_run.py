@@ -48,7 +48,7 @@ from unmask.training import checkpoint, curve
 from unmask.training.distributed import ALONE, Processes, whole
 from unmask.training.half_precision import settled_precision
 from unmask.training.loop import Part
-from unmask.training.memory import free_bytes, use_huge_pages
+from unmask.training.memory import free_bytes
 from unmask.training.run import CHECKPOINTS
 from unmask.training.same_settings import SETTINGS, check_same_settings
 
@@ -122,7 +122,6 @@ class PretrainingRun:
     ) -> None:
         """`waited` is how much of a budget was spent before, such as on loading torch."""
         self.request, self.processes, self.started = request, processes, time.monotonic() - waited
-        use_huge_pages()
         self.ending = 0.0  # what is to be done after the last step, in steps
         settings = settings_of(request)
         check_device(request.device)

@@ -28,7 +28,7 @@ def use_again() -> None:
 def use_huge_pages() -> None:
     """Lets torch ask for huge pages, unless the user said otherwise; in a process that has tensors it changes nothing.
 
-    A sixth more short texts a second while MiniLM learns from SST-2, an eighth more pieces in pretraining.
+    A sixth more short texts a second while MiniLM learns from SST-2; pretraining gains nothing that is sure.
     """
     os.environ.setdefault(*HUGE_PAGES)
 
