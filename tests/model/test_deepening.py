@@ -49,6 +49,13 @@ def test_each_old_layer_comes_once_or_twice_in_order(layers: int, wanted: int) -
     assert {places.count(layer) for layer in range(layers)} <= {1, 2}
 
 
+def test_heads_that_were_taken_out_stay_out() -> None:
+    config = BertConfig.named("tiny", vocabulary_size=50, layers=2, pruned_heads=((), (1,)))
+    deep = deepen(Bert(config), 4)
+    assert deep.config.pruned_heads == ((), (), (1,), (1,))
+    assert deep(ROWS).hidden.shape == (len(ROWS.ids), config.width)
+
+
 @pytest.mark.parametrize("layers", [1, 2, 5])
 def test_fewer_layers_or_more_than_twice_as_many_are_refused(layers: int) -> None:
     with pytest.raises(InputError, match="3 to 4, as the model has 2"):

@@ -59,3 +59,13 @@ def test_in_bfloat16_loss_and_gradients_are_nearly_the_same() -> None:
         assert other.dtype == torch.float32
         torch.testing.assert_close(other, one, rtol=0.02, atol=0.02)
     assert not torch.equal(gradients[0], nearly[0])
+
+
+def test_nothing_asked_is_no_loss() -> None:
+    need_products_in("bfloat16")
+    states, words, bias = torch.zeros(0, 8, requires_grad=True), torch.randn(20, 8, requires_grad=True), torch.zeros(20)
+    for halved in (False, True):
+        with torch.autocast("cpu", torch.bfloat16, enabled=halved):
+            loss, found = masked_word_loss(states, words, bias, torch.zeros(0, dtype=torch.int64))
+        loss.backward()
+        assert (loss.item(), found.item()) == (0.0, 0)

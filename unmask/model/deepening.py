@@ -37,7 +37,8 @@ def deepen(model: Model, layers: int) -> Model:
         wanted = f"{len(bert.layers) + 1} to {2 * len(bert.layers)}, as the model has {len(bert.layers)}"
         raise InputError(f"--layers {layers}", wanted=wanted, do="a model may be deepened again after it has learned")
     below = doubled(len(bert.layers), layers)
-    bert.config = replace(bert.config, layers=layers)
+    pruned = tuple(bert.config.pruned_heads[source] for source in below) if bert.config.pruned_heads else ()
+    bert.config = replace(bert.config, layers=layers, pruned_heads=pruned)
     grown = [Layer(bert.config, number) for number in range(layers)]
     for number, (layer, source) in enumerate(zip(grown, below, strict=True)):
         layer.load_state_dict(bert.layers[source].state_dict())

@@ -40,7 +40,7 @@ class _MaskedWordLoss(torch.autograd.Function):
         found = torch.zeros((), dtype=torch.int64, device=states.device)
         halved = products != words.dtype
         narrow_states, narrow_words = states.to(products), words.to(products)  # the same numbers where not halved
-        chunk = min(len(targets), max(1, CHUNK_NUMBERS // len(words)))
+        chunk = max(1, min(len(targets), CHUNK_NUMBERS // len(words)))
         several = chunk * max(1, GATHERED_NUMBERS // (chunk * len(words))) if halved else chunk
         # one room for all chunks: the system takes longer to clear new pages than the products take
         room = words.new_empty(chunk, len(words))
@@ -90,4 +90,4 @@ def _turned_to_odds(logits: Tensor, target: Tensor) -> tuple[Tensor, Tensor]:
 
 def _slices(start: int, stop: int, step: int) -> list[slice]:
     """A range cut into slices of `step`, the last one shorter."""
-    return [slice(begin, min(begin + step, stop)) for begin in range(start, stop, max(1, step))]
+    return [slice(begin, min(begin + step, stop)) for begin in range(start, stop, step)]
