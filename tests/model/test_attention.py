@@ -5,13 +5,13 @@ from products import need_products_in
 
 from unmask.model.attention import attend
 from unmask.model.dropout import Chance, drop, drop_add, scale, threshold
-from unmask.model.groups import DROPPING_CALL, Groups, equal_lengths, group
+from unmask.model.groups import OWN_CALL, Groups, equal_lengths, group
 
 STACKS = ((2, 3), (1, 5), (1, 6))
 LENGTHS = (3, 3, 5, 6)
 CPU = torch.device("cpu")
 each_way = pytest.mark.parametrize(
-    "groups", [equal_lengths(STACKS), group(STACKS, 4, CPU, dropping=True)], ids=["equal", "padded"]
+    "groups", [equal_lengths(STACKS), group(STACKS, 4, CPU, own=True)], ids=["equal", "padded"]
 )
 
 
@@ -92,11 +92,11 @@ def test_what_nothing_is_learned_from_is_attended_to_in_float32_on_a_cpu(precisi
 
 
 def test_lengths_share_a_group_where_their_padding_costs_less_than_a_call() -> None:
-    near = int((DROPPING_CALL / 12) ** 0.5)  # one sequence of this length costs what a call costs
+    near = int((OWN_CALL / 12) ** 0.5)  # one sequence of this length costs what a call costs
     short, long = tuple((2, length) for length in range(5, 12)), ((1, 3 * near), (1, 6 * near))
-    assert [(one.count, one.length) for one in group(short, 12, CPU, dropping=True)] == [(14, 11)]
-    assert [(one.count, one.length) for one in group(long, 12, CPU, dropping=True)] == [*long]
-    mixed = group((*short, *long), 12, CPU, dropping=True)
+    assert [(one.count, one.length) for one in group(short, 12, CPU, own=True)] == [(14, 11)]
+    assert [(one.count, one.length) for one in group(long, 12, CPU, own=True)] == [*long]
+    mixed = group((*short, *long), 12, CPU, own=True)
     assert [one.tokens for one in mixed] == [sum(2 * length for _, length in short), 3 * near, 6 * near]
     assert mixed[0].seen is not None
     assert mixed[1].seen is None

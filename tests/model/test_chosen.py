@@ -19,7 +19,7 @@ SMALL = BertConfig(vocabulary_size=50, width=32, layers=2, heads=4, feed_forward
 CPU = torch.device("cpu")
 BATCH = pack([[2, 7, 8, 3], [2, 9, 10, 3], [2, 3], [2, 10, 11, 12, 13, 3]])
 each_way = pytest.mark.parametrize(
-    "groups", [equal_lengths(BATCH.stacks), group(BATCH.stacks, 2, torch.device("cpu"), dropping=True)]
+    "groups", [equal_lengths(BATCH.stacks), group(BATCH.stacks, 2, torch.device("cpu"), own=True)]
 )
 ASKED = np.array([1, 5, 4, 14, 11])  # of two equally long sequences one is asked twice and one not at all
 POOLED = {"classes", "regression", "next_sentence", "choice", "embedding cls"}

@@ -80,12 +80,11 @@ def _gather(
     level = threshold(rate)
     seen = None if causal else group.seen  # left to right, padding comes after all tokens of its sequence
     asking = group.length if q is None else q.shape[2]
-    dropping = level > 0 and chance is not None
+    keep = None
+    if level and chance is not None:
+        keep = chance.keep(place, (group.count, heads, asking, group.length), level, rows.device)
     # products of stacks in bfloat16 take a sixth of float32's time on CPUs that have them; torch's kernel gains nothing
-    if dropping or (rows.is_cpu and learns):
-        keep = None
-        if chance is not None and dropping:
-            keep = chance.keep(place, (group.count, heads, asking, group.length), level, rows.device)
+    if keep is not None or (rows.is_cpu and learns):
         laid = _Laid.apply(rows, group, 3 if q is None else 2, heads)  # type: ignore[no-untyped-call]
         context: Tensor = _OwnAttention.apply(q, laid, seen, keep, scale(level), causal)  # type: ignore[no-untyped-call]
     else:

@@ -89,7 +89,7 @@ class Bert(nn.Module):
         x = self.embeddings(ids, segments, positions, chance)  # (T, D)
         # with dropout, or where products in half precision are learned from, attention is our own: many small calls
         own = chance is not None or (torch.is_grad_enabled() and torch.is_autocast_enabled(device.type))
-        groups = group(batch.stacks, self.config.heads, device, dropping=own)
+        groups = group(batch.stacks, self.config.heads, device, own=own)
         chosen = choose(batch, rows, groups, device) if rows is not None and self.layers and not causal else None
         layers, attention = [x], []
         for layer in self.layers:

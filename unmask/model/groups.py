@@ -16,7 +16,7 @@ from torch import Tensor
 from unmask.data.cuts import Integers, cheapest_cuts
 
 Stacks = tuple[tuple[int, int], ...]  # (sequences, length) of each run of equal lengths
-CALL, DROPPING_CALL = 4_000, 40_000  # attention probabilities that take as long as a call, with dropout its many parts
+CALL, OWN_CALL = 4_000, 40_000  # attention probabilities that take as long as a call; our own attention makes many
 SHARED = 2  # calls that a group of several lengths costs, as its tokens are laid apart and put together again
 
 
@@ -68,15 +68,15 @@ def equal_lengths(stacks: Stacks) -> Groups:
     return tuple(Group(count, length, count * length) for count, length in stacks)
 
 
-def group(stacks: Stacks, heads: int, device: torch.device, *, dropping: bool = False) -> Groups:
+def group(stacks: Stacks, heads: int, device: torch.device, *, own: bool = False) -> Groups:
     """The cheapest groups of runs that follow one another, shortest first.
 
     >>> stacks = (3, 5), (2, 6), (1, 7), (4, 300)
-    >>> [(one.count, one.length) for one in group(stacks, 12, torch.device("cpu"), dropping=True)]
+    >>> [(one.count, one.length) for one in group(stacks, 12, torch.device("cpu"), own=True)]
     [(6, 7), (4, 300)]
     """
     counts, lengths = np.array(stacks, np.int64).reshape(-1, 2).T
-    cuts = cheapest_cuts(lengths, counts, partial(_costs, heads=heads, call=DROPPING_CALL if dropping else CALL))
+    cuts = cheapest_cuts(lengths, counts, partial(_costs, heads=heads, call=OWN_CALL if own else CALL))
     return tuple(_group(stacks[start:stop], device) for start, stop in cuts)
 
 
