@@ -172,6 +172,31 @@ def test_a_model_goes_on_with_more_layers(ask: Callable[..., Request], folder: C
         run(replace(request, layers=None))
 
 
+def test_the_tokens_of_all_sittings_are_counted_from_model_to_model(
+    ask: Callable[..., Request], folder: Callable[..., Path], tmp_path: Path
+) -> None:
+    named, seen = str(folder("pretraining")), 0
+    for number in range(3):
+        outcome, _ = run(ask(from_model=named, folder=tmp_path / f"run-{number}"))
+        told = open_model(tmp_path / f"run-{number}").about.provenance
+        assert told["tokens"] == outcome.tokens
+        assert told["start"].get("tokens", 0) == seen  # what was learned from before the first is not known
+        seen += outcome.tokens
+        assert told.get("tokens_in_all", outcome.tokens) == seen
+        named = outcome.folder
+
+
+def test_a_card_edited_by_hand_does_not_stop_a_run_at_its_end(
+    ask: Callable[..., Request], folder: Callable[..., Path]
+) -> None:
+    named = folder("pretraining")
+    described = json.loads((named / "unmask.json").read_text())
+    described["provenance"]["tokens"] = "some 5,000 in all"
+    (named / "unmask.json").write_text(json.dumps(described))
+    outcome, _ = run(ask(from_model=str(named)))
+    assert "tokens_in_all" not in open_model(outcome.folder).about.provenance
+
+
 def test_the_texts_best_words_become_pieces(
     ask: Callable[..., Request], folder: Callable[..., Path], tokenizer: Tokenizer, tmp_path: Path
 ) -> None:

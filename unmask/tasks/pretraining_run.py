@@ -341,6 +341,7 @@ class PretrainingRun:
         provenance = {
             "texts": texts,
             "tokens": outcome.tokens,
+            **({"tokens_in_all": self.began["tokens"] + outcome.tokens} if "tokens" in self.began else {}),
             "settings": {**asdict(self.settings), "steps": outcome.steps},  # a budget's were an estimate at first
             **({"start": self.began} if self.began else {}),
             "torch": torch.__version__,

@@ -49,6 +49,7 @@ class Start:
     added: tuple[str, ...] = ()  # words that its vocabulary had no piece for
     other_pieces: bool = False  # the text is cut by another vocabulary, which the model is carried over to
     shallower: int | None = None  # the layers that it had, where it has got more
+    learned: int = 0  # the tokens that it has learned from before, as far as its card tells
 
     def shape(self, fresh: BertConfig, longest: int) -> BertConfig:
         """The shape of the model that starts here; a fresh one's says what dropout, pooler and direction it has."""
@@ -85,6 +86,8 @@ class Start:
         if self.model is None:
             return {}
         name: dict[str, Any] = {"model": Path(self.source).name}
+        if self.learned:
+            name["tokens"] = self.learned
         if self.shallower is not None:
             name["layers"] = f"{_encoder(self.model).config.layers} in place of {self.shallower}"
         if not self.other_pieces:
@@ -133,7 +136,18 @@ def find_start(
     name, shallower = f"model {weights_hash(opened.model)}", None
     if layers is not None:
         grown, shallower = deepen(grown, layers), _encoder(grown).config.layers
-    return Start(name, model, None, grown, tokenizer, tuple(words), other_pieces, shallower)
+    learned = tokens_learned(opened.about.provenance)
+    return Start(name, model, None, grown, tokenizer, tuple(words), other_pieces, shallower, learned)
+
+
+def tokens_learned(provenance: Mapping[str, Any]) -> int:
+    """The tokens that a model has learned from in all its runs, as far as its card tells: a published one's may not.
+
+    >>> tokens_learned({"tokens": 5, "tokens_in_all": 12}), tokens_learned({"tokens": 5}), tokens_learned({})
+    (12, 5, 0)
+    """
+    told = provenance.get("tokens_in_all", provenance.get("tokens"))
+    return told if isinstance(told, int) else 0  # a card may be edited by hand
 
 
 def start_from_vectors(learner: Learner, tokenizer: Tokenizer, path: Path, seed: int) -> VectorCoverage:
