@@ -11,7 +11,7 @@ from unmask.model.config import BertConfig
 from unmask.tasks.parts import BYTES_A_WEIGHT
 
 CANDIDATES = ("tiny", "mini", "small", "medium", "base")  # each slower than the one before
-ENOUGH = 5.0  # pieces for each weight of its layers, from which on a size is worth its cost
+ENOUGH = 3.0  # pieces for each weight of its layers, from which on a size is worth its cost
 
 
 @dataclass(frozen=True)
@@ -25,7 +25,7 @@ class Choice:
         """Why this size.
 
         >>> Choice("mini", {"tiny": 41.23, "mini": 8.1, "small": 0.162}).in_words()
-        'size mini: 8.1 pieces for each weight of its layers in this time; small would have 0.16, and 5 are enough'
+        'size mini: 8.1 pieces for each weight of its layers in this time; small would have 0.16, and 3 are enough'
         """
         said = f"size {self.size}: {self.seen[self.size]:.2g} pieces for each weight of its layers in this time"
         larger = [name for name in self.seen if CANDIDATES.index(name) > CANDIDATES.index(self.size)]
