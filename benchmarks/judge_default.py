@@ -41,6 +41,7 @@ def main() -> None:
     parser.add_argument("run", type=Path)
     parser.add_argument("store", type=Path)
     parser.add_argument("--pairs", type=Path)
+    parser.add_argument("--picture", type=Path, help="of the categories of pairs")
     parser.add_argument("--limit", type=int)
     parser.add_argument("--pieces", type=int)
     parser.add_argument("-o", "--output", type=Path, required=True)
@@ -55,7 +56,8 @@ def main() -> None:
         judged = judge_pretrained(open_model(given.output, head="masked_words"), given.pairs, limit=given.limit)
         means = {"all": judged.accuracy, "mean of categories": judged.category_mean}
         scores["minimal pairs"] = {**means, **judged.categories}
-        draw_bars(judged.categories, given.output.parent / "default-pairs.png", title="minimal pairs", chance=0.5)
+        if given.picture:
+            draw_bars(judged.categories, given.picture, title="minimal pairs", chance=0.5)
         write(given.output, opened, replace(about, scores=rounded(scores)))
     print(rounded(scores))
 

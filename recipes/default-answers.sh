@@ -17,7 +17,7 @@ learn() { # MODEL WORK FROZEN RATE SEED
 # The layers first; then, with another share, the word embeddings as well.
 learn "$model" "$work/layers" 0 "${LR:-6e-4}" 0
 learn "$work/layers" "$work/run" "" "${LR:-5e-4}" 1
-"$unmask" convert "$work/run" -o "$embedded/answers" --base "$model" --rows 7000 --dtype int8 --checksums
+"$unmask" convert "$work/run" -o "$embedded/answers" --base "$model" --rows 6000 --dtype int8 --checksums
 cat >> "$embedded/answers/README.md" <<'CARD'
 
 ## Data

@@ -10,7 +10,7 @@ unmask=${UNMASK:-.venv/bin/unmask} embedded=${EMBEDDED:-unmask/embedded} model=$
 "$unmask" finetune tag -m "$model" -o "$work" \
     --train conll2003="$data/conll2003" --train msra_ner="$data/msra_ner" --most "${MOST:-20000}" \
     --length 128 --epochs "${EPOCHS:-4}" --lr "${LR:-4e-4}" --precision "${PRECISION:-float32}"
-"$unmask" convert "$work" -o "$embedded/entities" --base "$model" --rows 7000 --dtype int8 --checksums
+"$unmask" convert "$work" -o "$embedded/entities" --base "$model" --rows 6000 --dtype int8 --checksums
 cat >> "$embedded/entities/README.md" <<'CARD'
 
 ## Data

@@ -10,7 +10,7 @@ unmask=${UNMASK:-.venv/bin/unmask} embedded=${EMBEDDED:-unmask/embedded} model=$
     --train sst2="$data/glue/SST-2" --train chnsenticorp="$data/chnsenticorp" --rename 0=negative,1=positive \
     --length "${LENGTH:-128}" --epochs "${EPOCHS:-2}" --lr "${LR:-4e-4}" --most "${MOST:-40000}" \
     --precision "${PRECISION:-float32}"
-"$unmask" convert "$work" -o "$embedded/sentiment" --base "$model" --rows 7000 --dtype int8 --checksums
+"$unmask" convert "$work" -o "$embedded/sentiment" --base "$model" --rows 6000 --dtype int8 --checksums
 cat >> "$embedded/sentiment/README.md" <<'CARD'
 
 ## Data

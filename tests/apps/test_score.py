@@ -6,6 +6,7 @@ import math
 import pytest
 import torch
 import transformers
+from products import need_products_in
 
 from unmask.apps.score import Scorer
 from unmask.errors import InputError
@@ -51,6 +52,15 @@ def test_scores_are_those_of_an_obvious_loop(
         expected = obvious_score(theirs, tokenizer, scored.text)
         assert [word.log_probability for word in scored.words] == pytest.approx(list(expected.values()), abs=2e-4)
         assert scored.log_probability == pytest.approx(sum(expected.values()), abs=1e-3)
+
+
+def test_scores_in_bfloat16_are_nearly_those_in_float32(score: Scorer) -> None:
+    need_products_in("bfloat16")
+    exact = score.sums(TEXTS)
+    with torch.autocast("cpu", torch.bfloat16):
+        quick = score.sums(TEXTS)
+    assert quick != exact
+    assert quick == pytest.approx(exact, rel=0.02)
 
 
 @pytest.mark.parametrize("batch_tokens", [1, 17, 100_000])

@@ -82,6 +82,13 @@ def test_minimal_pairs_and_gaps_are_judged_alike(served: ServingFolder, tmp_path
         assert judge_pretrained(served, data).to_dict() == judge_pretrained(MODEL, data).to_dict()
 
 
+def test_an_exported_model_is_judged_in_its_own_precision(served: ServingFolder, tmp_path: Path) -> None:
+    data = tmp_path / "pairs.jsonl"
+    data.write_text(json.dumps({"good": "dogs", "bad": "dog"}))
+    with pytest.raises(InputError, match="a model folder"):
+        judge_pretrained(served, data, precision="bfloat16")
+
+
 def test_a_bare_encoder_gives_its_layers(tmp_path: Path) -> None:
     opened = small_model(None)
     export(opened, tmp_path)

@@ -1,6 +1,7 @@
 """Judges a pretrained model before any fine-tuning: a model and a file of minimal pairs or gaps in, its score out."""
 
 from collections.abc import Callable
+from contextlib import AbstractContextManager, nullcontext
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeAlias
 
@@ -23,7 +24,12 @@ Rows = list[tuple[str, dict[str, Any]]]  # each with its place in the file
 
 
 def judge_pretrained(
-    opened: Opened, data: Path, *, limit: int | None = None, report: Report | None = None
+    opened: Opened,
+    data: Path,
+    *,
+    limit: int | None = None,
+    precision: str = "float32",
+    report: Report | None = None,
 ) -> JudgedPairs | JudgedGaps:
     """Finds out by the file's fields what is asked, and scores the model; `limit` takes that many of each paradigm."""
     rows = [(f"{data} line {number}", row) for number, row in read_json_lines(data)]
@@ -31,9 +37,25 @@ def judge_pretrained(
         raise InputError(f"{data}, an empty file", wanted="one example a line")
     for fields, judge in KINDS.items():
         if all(field in rows[0][1] for field in fields):
-            return judge(opened, rows, limit, report)
+            with _products_in(precision, opened):
+                return judge(opened, rows, limit, report)
     kinds = " or ".join(" and ".join(fields) for fields in KINDS)
     raise InputError(f"{data} with the fields {', '.join(rows[0][1])}", wanted=kinds)
+
+
+def _products_in(precision: str, opened: Opened) -> AbstractContextManager[Any]:
+    """While it lasts, a model in torch multiplies in this precision; what is exported has its own."""
+    if precision == "float32":
+        return nullcontext()
+    if isinstance(opened, ServingFolder):
+        raise InputError(f"precision {precision!r} of a serving folder", wanted="a model folder")
+    import torch
+
+    from unmask.training.half_precision import PRECISIONS, settled_precision
+
+    device = next(opened.model.parameters()).device.type
+    settled = PRECISIONS[settled_precision(precision, device)]
+    return torch.autocast(device, settled, enabled=settled != torch.float32)
 
 
 def _judge_pairs(opened: Opened, rows: Rows, limit: int | None, report: Report | None) -> JudgedPairs:

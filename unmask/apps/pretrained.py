@@ -4,6 +4,7 @@ from collections.abc import Sequence
 
 import numpy as np
 import torch
+import torch.nn.functional as F
 from torch import Tensor
 
 from unmask.data.ragged import Integers, Ragged
@@ -106,6 +107,6 @@ def _at_targets(states: Tensor, words: Tensor, bias: Tensor, targets: Tensor) ->
     found = []
     for start in range(0, len(targets), step):
         rows = slice(start, start + step)
-        logits = torch.addmm(bias, states[rows], words.T).float()  # (m, V)
+        logits = F.linear(states[rows], words, bias).float()  # (m, V)
         found.append(logits.gather(1, targets[rows, None])[:, 0] - logits.logsumexp(1))
     return torch.cat(found)

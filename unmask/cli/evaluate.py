@@ -63,13 +63,11 @@ def evaluate(
         predictor = Predictor.of(opened, model, precision=precision)
         return _evaluate_task(predictor, data, parse_columns(columns), names, console, started)
 
-    if precision != "float32":
-        raise InputError(f"precision {precision!r} of a pretrained model's scores", wanted="float32")
     from unmask.apps.judging import judge_pretrained
 
     opened = open_any(model, device=device, head="masked_words", threads=console.threads)
     with percent_done(console, "scoring") as report:
-        judged = judge_pretrained(opened, data, limit=limit, report=report)
+        judged = judge_pretrained(opened, data, limit=limit, precision=precision, report=report)
     fields = judged.to_dict() | {"seconds": round(time.monotonic() - started, 3)}
     if picture is not None:
         from unmask.tasks.bars import draw_bars
