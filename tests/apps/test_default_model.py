@@ -75,7 +75,7 @@ CHINESE = "图书馆由教师王梅于一八七四年创办，位于南京，藏
 @pytest.mark.parametrize(
     ("question", "context", "said"),
     [
-        ("Who founded the library?", ENGLISH, "Anna Holm"),
+        ("By whom was the library founded?", ENGLISH, "Anna Holm"),
         ("How many books does it hold?", ENGLISH, "two million"),
         ("图书馆位于哪里？", CHINESE, "南京"),
         ("图书馆由谁创办？", CHINESE, "王梅"),

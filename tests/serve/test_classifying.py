@@ -21,7 +21,7 @@ SENTIMENT = "default:sentiment"
 TEXTS = [
     "A warm, funny film with wonderful actors.",
     "The soup was cold and awful.",
-    "The shop opens at nine.",
+    "The meeting is on Tuesday.",
     "服务很周到，下次还来。",
 ]
 

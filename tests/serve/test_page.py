@@ -226,7 +226,7 @@ def test_a_feeling_is_named_doubted_and_traced_to_its_words(
 ) -> None:
     with listening(Models({"feeling": find_model("default:sentiment")})) as address:
         visitor = Visitor(browser, address).visit("classify", language=language)
-        visitor.type("textarea[name=text]", "The shop opens at nine.")
+        visitor.type("textarea[name=text]", "The meeting is on Tuesday.")
         visitor.click("button.main")
         visitor.see(".verdict", lambda verdict: verdict.text == neutral)
         visitor.type("textarea[name=text]", "A warm, funny 😀 film.")
