@@ -20,7 +20,7 @@ mkdir -p "$work"
     -o "$work/second-store" --vocab "$work/vocab.txt"
 "$unmask" pretrain "$work/second-store" -o "$work/second" --from "$work/first" --budget "${SECOND:-160m}" \
     --length 128,512,64 --phases 50,15,35 --mask-unit word --held-out 0.01 --batch-tokens 8192 --lr 6e-4
-# And from gentler peaks, at last with two layers more: the last line may be repeated, from its own result, for as long as it
+# And from gentler peaks, at last with two layers more: the last stage may be repeated from its result, without --layers, while it
 # gains. Two cores learn faster by `torchrun --nproc-per-node 2 -m unmask pretrain ... --threads 1` than with two threads.
 "$unmask" pretrain "$work/second-store" -o "$work/third" --from "$work/second" --budget "${THIRD:-80m}" \
     --length 128,512,64 --phases 55,12,33 --mask-unit word --held-out 0.01 --batch-tokens 8192 --lr 4.5e-4
